@@ -1,0 +1,458 @@
+/* tcuops.h - broadcasting, reduction and scan over strided tensors of any rank, on the CPU and on NVIDIA GPUs.
+ *
+ * The only public header of libtcuops.so. C99; needs no CUDA header.
+ *
+ * Contents, from simple to expert
+ *   1. Status, dtypes, tensors          5. Memory, streams, events, devices
+ *   2. Contexts                         6. Plans
+ *   3. Expressions                      7. Introspection
+ *   4. map, reduce, scan, matmul        8. Versions
+ *
+ * Conventions
+ *   - Mode 0 is the fastest in a dense tensor (column-major, as in Julia and Fortran). A row-major caller lists its modes
+ *     in reverse, or passes strides: every stride is an int64 count of ELEMENTS, and may be zero or negative.
+ *   - Every function returns a tcu_status_t. On failure tcu_last_error() tells, in one line, which argument was wrong and
+ *     what to do; nothing has been written and nothing was launched.
+ *   - Work on a cuda context is asynchronous: it is ordered by its stream. Nothing in sections 4 and 6 synchronizes, reads
+ *     back or calls cudaMalloc, and all of it may be recorded into a CUDA graph. Work on a cpu context is done when the
+ *     call returns; its stream argument is ignored.
+ *   - Thread safety: any thread may call any function at any time, except that a handle must not be destroyed while
+ *     another thread uses it. The last error is kept per thread.
+ */
+#ifndef TCUOPS_H
+#define TCUOPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define TCU_API __attribute__((visibility("default")))
+#else
+#define TCU_API
+#endif
+
+/* ------------------------------------------------------------------------------------- 1. status, dtypes, tensors */
+
+typedef int32_t tcu_status_t;
+enum {
+  TCU_OK = 0,
+  TCU_ERROR_NULL = 1,            /* a pointer or handle that must not be null is */
+  TCU_ERROR_DTYPE = 2,           /* unknown dtype, or one that the operation is not defined on */
+  TCU_ERROR_OP = 3,              /* unknown op */
+  TCU_ERROR_EXPR = 4,            /* an expression that is malformed, or names an input or scalar that is not there */
+  TCU_ERROR_RANK = 5,            /* rank outside 0..TCU_MAX_RANK */
+  TCU_ERROR_EXTENT = 6,          /* an extent below zero */
+  TCU_ERROR_OVERFLOW = 7,        /* extents x strides pass what an int64 can address */
+  TCU_ERROR_SHAPE = 8,           /* extents that do not fit each other */
+  TCU_ERROR_ALIAS = 9,           /* an output that overlaps itself: a zero stride, or strides that meet */
+  TCU_ERROR_OVERLAP = 10,        /* an output that overlaps an input with another layout */
+  TCU_ERROR_DIM = 11,            /* a dim that is out of range or named twice */
+  TCU_ERROR_REDUCED_MODE = 12,   /* a reduced mode whose extent in the output is not 1 */
+  TCU_ERROR_EMPTY = 13,          /* max, min or an arg-reduction over no elements */
+  TCU_ERROR_STRUCT_SIZE = 14,    /* an option struct that was not initialised by its _INIT macro */
+  TCU_ERROR_OPTION = 15,         /* an option value that is not one of its kind */
+  TCU_ERROR_KERNEL = 16,         /* a pinned kernel that is unknown or does not accept the problem */
+  TCU_ERROR_WORKSPACE = 17,      /* less workspace than the plan needs */
+  TCU_ERROR_ALIGNMENT = 18,      /* a pointer less aligned than the plan, or than its element, asks */
+  TCU_ERROR_DEVICE = 19,         /* no such device, or a backend that this machine does not have */
+  TCU_ERROR_OUT_OF_MEMORY = 20,
+  TCU_ERROR_UNSUPPORTED = 21,    /* legal, but not offered by this backend; the message says what is */
+  TCU_ERROR_LIBRARY = 22,        /* NVRTC, cuBLAS or a BLAS is needed and could not be opened */
+  TCU_ERROR_CUDA = 23,           /* the CUDA runtime reported an error; its text is in the message */
+  TCU_ERROR_INTERNAL = 24        /* a bug in this library: please report it with the message */
+};
+
+/* The calling thread's last error, or "" if its last call succeeded. Valid until the thread's next call. */
+TCU_API const char *tcu_last_error(void);
+/* The name of a status, e.g. "TCU_ERROR_SHAPE"; "unknown status" for anything else. Never null. */
+TCU_API const char *tcu_status_name(tcu_status_t status);
+
+/* Generated from lib/core/dtypes.def, ops.def and reduce_ops.def by tools/generate.cpp; values never change. */
+/* <generated> */
+enum {
+  TCU_BOOL       = 1,
+  TCU_INT8       = 2,
+  TCU_INT16      = 3,
+  TCU_INT32      = 4,
+  TCU_INT64      = 5,
+  TCU_UINT8      = 6,
+  TCU_UINT16     = 7,
+  TCU_UINT32     = 8,
+  TCU_UINT64     = 9,
+  TCU_FLOAT16    = 10,
+  TCU_BFLOAT16   = 11,
+  TCU_FLOAT32    = 12,
+  TCU_FLOAT64    = 13,
+  TCU_COMPLEX64  = 14,
+  TCU_COMPLEX128 = 15
+};
+enum {
+  TCU_OP_IDENTITY         = 1,
+  TCU_OP_NEG              = 2,
+  TCU_OP_ABS              = 3,
+  TCU_OP_ABS2             = 4,
+  TCU_OP_SIGN             = 5,
+  TCU_OP_INV              = 6,
+  TCU_OP_SQRT             = 7,
+  TCU_OP_RSQRT            = 8,
+  TCU_OP_CBRT             = 9,
+  TCU_OP_DEG2RAD          = 10,
+  TCU_OP_RAD2DEG          = 11,
+  TCU_OP_EXP              = 20,
+  TCU_OP_EXP2             = 21,
+  TCU_OP_EXP10            = 22,
+  TCU_OP_EXPM1            = 23,
+  TCU_OP_LOG              = 24,
+  TCU_OP_LOG2             = 25,
+  TCU_OP_LOG10            = 26,
+  TCU_OP_LOG1P            = 27,
+  TCU_OP_SIN              = 40,
+  TCU_OP_COS              = 41,
+  TCU_OP_TAN              = 42,
+  TCU_OP_ASIN             = 43,
+  TCU_OP_ACOS             = 44,
+  TCU_OP_ATAN             = 45,
+  TCU_OP_SINH             = 46,
+  TCU_OP_COSH             = 47,
+  TCU_OP_TANH             = 48,
+  TCU_OP_ASINH            = 49,
+  TCU_OP_ACOSH            = 50,
+  TCU_OP_ATANH            = 51,
+  TCU_OP_SINPI            = 52,
+  TCU_OP_COSPI            = 53,
+  TCU_OP_ERF              = 70,
+  TCU_OP_ERFC             = 71,
+  TCU_OP_GAMMA            = 72,
+  TCU_OP_LGAMMA           = 73,
+  TCU_OP_FLOOR            = 80,
+  TCU_OP_CEIL             = 81,
+  TCU_OP_ROUND            = 82,
+  TCU_OP_TRUNC            = 83,
+  TCU_OP_RELU             = 90,
+  TCU_OP_RELU6            = 91,
+  TCU_OP_SIGMOID          = 92,
+  TCU_OP_HARDSIGMOID      = 93,
+  TCU_OP_LOGSIGMOID       = 94,
+  TCU_OP_SOFTPLUS         = 95,
+  TCU_OP_SOFTSIGN         = 96,
+  TCU_OP_ELU              = 97,
+  TCU_OP_SELU             = 98,
+  TCU_OP_GELU             = 99,
+  TCU_OP_GELU_TANH        = 100,
+  TCU_OP_SILU             = 101,
+  TCU_OP_MISH             = 102,
+  TCU_OP_HARDSWISH        = 103,
+  TCU_OP_ISNAN            = 130,
+  TCU_OP_ISINF            = 131,
+  TCU_OP_ISFINITE         = 132,
+  TCU_OP_SIGNBIT          = 133,
+  TCU_OP_LOGICAL_NOT      = 134,
+  TCU_OP_BIT_NOT          = 135,
+  TCU_OP_REAL             = 150,
+  TCU_OP_IMAG             = 151,
+  TCU_OP_CONJ             = 152,
+  TCU_OP_ARG              = 153,
+  TCU_OP_ADD              = 200,
+  TCU_OP_SUB              = 201,
+  TCU_OP_MUL              = 202,
+  TCU_OP_DIV              = 203,
+  TCU_OP_POW              = 204,
+  TCU_OP_IDIV             = 205,
+  TCU_OP_REM              = 206,
+  TCU_OP_MOD              = 207,
+  TCU_OP_MAX              = 208,
+  TCU_OP_MIN              = 209,
+  TCU_OP_HYPOT            = 210,
+  TCU_OP_ATAN2            = 211,
+  TCU_OP_COPYSIGN         = 212,
+  TCU_OP_XLOGY            = 213,
+  TCU_OP_LOGADDEXP        = 214,
+  TCU_OP_SQDIFF           = 215,
+  TCU_OP_LEAKY_RELU       = 216,
+  TCU_OP_EQ               = 240,
+  TCU_OP_NE               = 241,
+  TCU_OP_LT               = 242,
+  TCU_OP_LE               = 243,
+  TCU_OP_GT               = 244,
+  TCU_OP_GE               = 245,
+  TCU_OP_LOGICAL_AND      = 250,
+  TCU_OP_LOGICAL_OR       = 251,
+  TCU_OP_LOGICAL_XOR      = 252,
+  TCU_OP_BIT_AND          = 260,
+  TCU_OP_BIT_OR           = 261,
+  TCU_OP_BIT_XOR          = 262,
+  TCU_OP_SHL              = 263,
+  TCU_OP_SHR              = 264,
+  TCU_OP_RELU_GRAD        = 300,
+  TCU_OP_RELU6_GRAD       = 301,
+  TCU_OP_SIGMOID_GRAD     = 302,
+  TCU_OP_TANH_GRAD        = 303,
+  TCU_OP_ELU_GRAD         = 304,
+  TCU_OP_SELU_GRAD        = 305,
+  TCU_OP_HARDSIGMOID_GRAD = 310,
+  TCU_OP_LOGSIGMOID_GRAD  = 311,
+  TCU_OP_SOFTPLUS_GRAD    = 312,
+  TCU_OP_SOFTSIGN_GRAD    = 313,
+  TCU_OP_GELU_GRAD        = 314,
+  TCU_OP_GELU_TANH_GRAD   = 315,
+  TCU_OP_SILU_GRAD        = 316,
+  TCU_OP_MISH_GRAD        = 317,
+  TCU_OP_HARDSWISH_GRAD   = 318,
+  TCU_OP_FMA              = 400,
+  TCU_OP_IFELSE           = 401,
+  TCU_OP_CLAMP            = 402,
+  TCU_OP_LERP             = 403,
+  TCU_OP_LEAKY_RELU_GRAD  = 404
+};
+enum {
+  TCU_REDUCE_SUM    = 1,
+  TCU_REDUCE_PROD   = 2,
+  TCU_REDUCE_MAX    = 3,
+  TCU_REDUCE_MIN    = 4,
+  TCU_REDUCE_ANY    = 5,
+  TCU_REDUCE_ALL    = 6,
+  TCU_REDUCE_COUNT  = 7,
+  TCU_REDUCE_ARGMAX = 8,
+  TCU_REDUCE_ARGMIN = 9
+};
+/* </generated> */
+typedef int32_t tcu_dtype_t;
+typedef int32_t tcu_op_t;
+typedef int32_t tcu_reduce_op_t;
+
+#define TCU_MAX_RANK 64
+#define TCU_MAX_INPUTS 16
+#define TCU_MAX_EXPR_NODES 256
+
+/* A tensor: a pointer to the element with all indices zero, and how the others lie around it.
+ * data     memory of the context's device. Aligned to the element. May be null when the tensor has no elements.
+ * extents  rank numbers >= 0.
+ * strides  rank numbers, in elements; null means dense with mode 0 fastest.
+ * Frozen within a major version. */
+typedef struct tcu_tensor_t {
+  void *data;
+  const int64_t *extents;
+  const int64_t *strides;
+  tcu_dtype_t dtype;
+  int32_t rank;
+} tcu_tensor_t;
+
+/* A number passed by value. Which member is read follows from the dtype it stands for:
+ * i for Bool and signed integers, u for unsigned, f for every float, c (re, im) for complex. */
+typedef union tcu_scalar_t {
+  int64_t i;
+  uint64_t u;
+  double f;
+  double c[2];
+} tcu_scalar_t;
+
+/* ---------------------------------------------------------------------------------------------------- 2. contexts */
+
+/* A device with its kernels, caches and workspace pool. Making one on cuda costs a driver start (about 0.2 s); make one
+ * per device and keep it. Thread-safe. */
+typedef struct tcu_context *tcu_context_t;
+
+/* backend  "cpu", "cuda", or null for cuda where there is a GPU and cpu elsewhere.
+ * device   the device's ordinal; 0 on the cpu.
+ * Errors: NULL, DEVICE (no such backend or device here: the message says which there are). */
+TCU_API tcu_status_t tcu_context_create(tcu_context_t *context, const char *backend, int32_t device);
+/* Waits for the device, then frees everything the context owns, memory from tcu_malloc excepted. Plans must go first. */
+TCU_API tcu_status_t tcu_context_destroy(tcu_context_t context);
+/* "cpu" or "cuda"; null if the context is null. */
+TCU_API const char *tcu_context_backend(tcu_context_t context);
+
+/* ------------------------------------------------------------------------------------------------- 3. expressions */
+
+/* An element-wise function of up to TCU_MAX_INPUTS inputs, in postfix: tanh(x*w + b) is
+ *   {INPUT 0} {INPUT 1} {OP mul} {INPUT 2} {OP add} {OP tanh}
+ * Types follow Julia's promotion rules; 16-bit floats are computed in float32 and rounded once, at the store (an explicit
+ * CAST rounds where it stands). Immutable, belongs to no context, may be used by any thread. */
+typedef struct tcu_expr *tcu_expr_t;
+
+enum {
+  TCU_NODE_INPUT = 1,     /* index: which input */
+  TCU_NODE_SCALAR = 2,    /* index: which of options.scalars; dtype: what it is. The value is given with every call */
+  TCU_NODE_CONSTANT = 3,  /* dtype and value, fixed in the expression; passed by value, so it costs no compilation */
+  TCU_NODE_OP = 4,        /* index: a tcu_op_t */
+  TCU_NODE_CAST = 5       /* dtype: what to convert to */
+};
+typedef struct tcu_node_t {
+  int32_t kind;
+  int32_t index;
+  tcu_dtype_t dtype;
+  int32_t reserved; /* zero */
+  tcu_scalar_t value;
+} tcu_node_t;
+
+/* Errors: NULL, OP, DTYPE, EXPR (stack runs empty, more than one value is left, too long: the message names the node). */
+TCU_API tcu_status_t tcu_expr_create(tcu_expr_t *expr, const tcu_node_t *nodes, int32_t n_nodes);
+TCU_API tcu_status_t tcu_expr_destroy(tcu_expr_t expr);
+/* The dtype that expr has for inputs of the given dtypes. Errors: NULL, DTYPE, EXPR. */
+TCU_API tcu_status_t tcu_expr_dtype(tcu_dtype_t *dtype, tcu_expr_t expr, int32_t n_inputs, const tcu_dtype_t *inputs);
+
+/* ----------------------------------------------------------------------------------- 4. map, reduce, scan, matmul */
+
+typedef int32_t tcu_determinism_t;
+enum {
+  TCU_RUN_TO_RUN = 0, /* the same bits on every run with the same device, driver and library */
+  TCU_ANY_ORDER = 1   /* the order of a float sum may vary from run to run */
+};
+enum {
+  TCU_SCAN_EXCLUSIVE = 1, /* element i is the fold of those before it; the first is the identity, or init */
+  TCU_SCAN_REVERSE = 2    /* runs from the last element to the first */
+};
+
+/* Options of one call, or of a plan. Initialise with TCU_OPTIONS_INIT; a null pointer means all defaults. */
+typedef struct tcu_options_t {
+  size_t struct_size;
+  void *stream;                  /* cudaStream_t; null is the default stream */
+  const tcu_scalar_t *alpha;     /* out = alpha * result + beta * out; null is 1. Read as the accumulator's dtype */
+  const tcu_scalar_t *beta;      /* null is 0, and then out is not read */
+  const tcu_scalar_t *scalars;   /* values of the expression's SCALAR nodes */
+  int32_t n_scalars;
+  tcu_dtype_t accumulator;       /* 0: Julia's (sums of small integers in 64 bits, of 16-bit floats in float32) */
+  tcu_determinism_t determinism;
+  uint32_t scan_flags;           /* TCU_SCAN_* */
+  const tcu_scalar_t *init;      /* scan: what the fold starts from; null is the identity. Read as the accumulator's */
+  const char *kernel;            /* pin a kernel by its name; null lets the planner choose */
+  void *workspace;               /* execution: device scratch of at least the plan's size; null takes from the pool */
+  size_t workspace_bytes;
+  int32_t alignment;             /* plans: bytes that all pointers will be multiples of; 0 takes the tensors' pointers */
+  int32_t reserved;              /* zero */
+} tcu_options_t;
+#define TCU_OPTIONS_INIT { sizeof(tcu_options_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0 }
+
+/* out[i...] = alpha * expr(inputs[0][i...], ...) + beta * out[i...]
+ * Every input's extent in a mode is the output's, or 1, or its rank ends before: then it is broadcast along that mode.
+ * out may be one of the inputs when both have the same layout. expr null means input 0 itself (copy, cast, fill).
+ * Any dtypes; the result is converted to out's (float to integer: toward zero, saturating, NaN to 0).
+ * Errors: everything of section 1 that a tensor can have wrong, EXPR, KERNEL, LIBRARY (NVRTC for a fused expression). */
+TCU_API tcu_status_t tcu_map(tcu_context_t context, const tcu_tensor_t *out, tcu_expr_t expr, int32_t n_inputs,
+                             const tcu_tensor_t *inputs, const tcu_options_t *options);
+
+/* out = alpha * fold(op, expr(inputs...) over dims) + beta * out
+ * The space that is folded is the inputs' joint extents (each the same or 1). out has its rank, with extent 1 in each of
+ * dims; trailing modes of extent 1 may be left away. dims: n_dims mode numbers from 0, in any order.
+ * ANY, ALL count elements that are not zero as true. ARGMAX, ARGMIN: the position of the first best (the first NaN, if
+ * there is one), counted from 0 over the reduced modes with the lowest mode fastest; out is then an integer.
+ * MAX, MIN: NaN if there is one; max(-0.0, 0.0) is 0.0. Empty: the identity, or EMPTY for max, min and the arg-reductions.
+ * out must not overlap an input. Errors: as map, and DIM, REDUCED_MODE, EMPTY. */
+TCU_API tcu_status_t tcu_reduce(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
+                                int32_t n_inputs, const tcu_tensor_t *inputs, int32_t n_dims, const int32_t *dims,
+                                const tcu_options_t *options);
+
+/* out[.., i, ..] = alpha * fold(op, expr(inputs...)[.., 0..i, ..]) + beta * out, along dim. op: SUM, PROD, MAX, MIN.
+ * Shapes as in map. Accumulates in float32 or wider whatever the output. Errors: as map, and DIM, OP. */
+TCU_API tcu_status_t tcu_scan(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
+                              int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim, const tcu_options_t *options);
+
+/* c = alpha * a * b + beta * c for matrices of one dtype (float16, bfloat16, float32, float64, complex; on the cpu the
+ * last four): a is (m,k), b (k,n), c (m,n); of the two strides of each at least one must be 1. Calls cuBLAS, or the BLAS
+ * of the machine: this library has no matrix product of its own. Errors: as map, and LIBRARY. */
+TCU_API tcu_status_t tcu_matmul(tcu_context_t context, const tcu_tensor_t *c, const tcu_tensor_t *a,
+                                const tcu_tensor_t *b, const tcu_options_t *options);
+
+/* -------------------------------------------------------------------------- 5. memory, streams, events, devices */
+
+/* Device memory, aligned to 256 bytes (cpu: 64); from a pool, ordered by stream, legal inside a graph capture.
+ * Zero bytes give a null pointer. Errors: NULL, OUT_OF_MEMORY. */
+TCU_API tcu_status_t tcu_malloc(tcu_context_t context, void **data, size_t bytes, void *stream);
+/* The memory is reused once the work before this call in stream is done. Null is fine. */
+TCU_API tcu_status_t tcu_free(tcu_context_t context, void *data, void *stream);
+/* Either side may be host or device memory. Copies that touch the host's memory are done when the call returns. */
+TCU_API tcu_status_t tcu_copy(tcu_context_t context, void *to, const void *from, size_t bytes, void *stream);
+TCU_API tcu_status_t tcu_synchronize(tcu_context_t context, void *stream);
+
+TCU_API tcu_status_t tcu_stream_create(tcu_context_t context, void **stream);
+TCU_API tcu_status_t tcu_stream_destroy(tcu_context_t context, void *stream);
+/* Events measure time on a stream: record two, synchronize, take the milliseconds between them. */
+TCU_API tcu_status_t tcu_event_create(tcu_context_t context, void **event);
+TCU_API tcu_status_t tcu_event_destroy(tcu_context_t context, void *event);
+TCU_API tcu_status_t tcu_event_record(tcu_context_t context, void *event, void *stream);
+TCU_API tcu_status_t tcu_event_elapsed(tcu_context_t context, float *milliseconds, void *from, void *to);
+
+typedef struct tcu_device_info_t {
+  size_t struct_size;
+  char name[128];
+  int32_t major, minor;      /* compute capability; 0 on the cpu */
+  int32_t processors;        /* multiprocessors, or hardware threads */
+  int32_t reserved;
+  int64_t memory_bytes;
+  int64_t l2_bytes;
+} tcu_device_info_t;
+#define TCU_DEVICE_INFO_INIT { sizeof(tcu_device_info_t), {0}, 0, 0, 0, 0, 0, 0 }
+
+/* How many devices a backend has here: 1 for "cpu", 0 for "cuda" without a driver or a GPU. */
+TCU_API tcu_status_t tcu_device_count(int32_t *count, const char *backend);
+TCU_API tcu_status_t tcu_device_info(tcu_device_info_t *info, const char *backend, int32_t device);
+
+/* ------------------------------------------------------------------------------------------------------- 6. plans */
+
+/* A problem with its kernel chosen and compiled. Holds no data pointers; any thread may execute it, on any stream.
+ * Belongs to its context and must be destroyed before it. */
+typedef struct tcu_plan *tcu_plan_t;
+
+/* The arguments are those of the one-shot calls. Data pointers are only looked at for their alignment. */
+TCU_API tcu_status_t tcu_plan_map(tcu_plan_t *plan, tcu_context_t context, const tcu_tensor_t *out, tcu_expr_t expr,
+                                  int32_t n_inputs, const tcu_tensor_t *inputs, const tcu_options_t *options);
+TCU_API tcu_status_t tcu_plan_reduce(tcu_plan_t *plan, tcu_context_t context, const tcu_tensor_t *out,
+                                     tcu_reduce_op_t op, tcu_expr_t expr, int32_t n_inputs, const tcu_tensor_t *inputs,
+                                     int32_t n_dims, const int32_t *dims, const tcu_options_t *options);
+TCU_API tcu_status_t tcu_plan_scan(tcu_plan_t *plan, tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op,
+                                   tcu_expr_t expr, int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim,
+                                   const tcu_options_t *options);
+TCU_API tcu_status_t tcu_plan_workspace(tcu_plan_t plan, size_t *bytes);
+/* Runs the plan on these pointers. Of options, stream, scalars, alpha, beta, init and the workspace are read; beta may
+ * only be given if the plan was made with one. Errors: NULL, WORKSPACE, ALIGNMENT, OVERLAP, EXPR. */
+TCU_API tcu_status_t tcu_plan_execute(tcu_plan_t plan, void *out, int32_t n_inputs, const void *const *inputs,
+                                      const tcu_options_t *options);
+TCU_API tcu_status_t tcu_plan_destroy(tcu_plan_t plan);
+
+/* ----------------------------------------------------------------------------------------------- 7. introspection */
+
+typedef struct tcu_plan_info_t {
+  size_t struct_size;
+  const char *kernel;        /* e.g. "reduce.contiguous"; lives as long as the library */
+  const char *modes;         /* the canonical problem, fastest mode first, e.g. "R:1024 K:65536"; as long as the plan */
+  int64_t bytes;             /* that must move: each input element once, each output once (twice with beta) */
+  int64_t workspace_bytes;
+  int64_t grid, block;       /* blocks and threads a block; tasks and 1 on the cpu */
+  int64_t shared_bytes;
+  int32_t compiled;          /* 1: generated and compiled at run time; 0: shipped in the library */
+  int32_t index_bits;        /* 32 or 64 */
+} tcu_plan_info_t;
+#define TCU_PLAN_INFO_INIT { sizeof(tcu_plan_info_t), NULL, NULL, 0, 0, 0, 0, 0, 0, 0 }
+TCU_API tcu_status_t tcu_plan_info(tcu_plan_t plan, tcu_plan_info_t *info);
+
+/* The rows of the context's kernel registry, in the planner's order, and how many calls each has served. */
+TCU_API tcu_status_t tcu_kernel_count(tcu_context_t context, int32_t *count);
+TCU_API tcu_status_t tcu_kernel_name(tcu_context_t context, int32_t index, const char **name);
+TCU_API tcu_status_t tcu_kernel_calls(tcu_context_t context, int32_t index, int64_t *calls);
+
+/* Names of the tables' rows ("float32", "tanh", "sum"); null for an id that is not in the table. */
+TCU_API const char *tcu_dtype_name(tcu_dtype_t dtype);
+TCU_API const char *tcu_op_name(tcu_op_t op);
+TCU_API const char *tcu_reduce_op_name(tcu_reduce_op_t op);
+/* The id of a named row; 0 if there is none. */
+TCU_API tcu_dtype_t tcu_dtype_by_name(const char *name);
+TCU_API tcu_op_t tcu_op_by_name(const char *name);
+TCU_API tcu_reduce_op_t tcu_reduce_op_by_name(const char *name);
+/* Bytes of one element; 0 for an unknown dtype. */
+TCU_API int32_t tcu_dtype_bytes(tcu_dtype_t dtype);
+
+/* ---------------------------------------------------------------------------------------------------- 8. versions */
+
+#define TCU_VERSION_MAJOR 0
+#define TCU_VERSION_MINOR 1
+#define TCU_VERSION_PATCH 0
+/* major * 10000 + minor * 100 + patch of the library that is loaded. */
+TCU_API int32_t tcu_version(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,76 @@
+// Expr: an element-wise function as a postfix tape, and its typed form, which backends run.
+#pragma once
+#include <memory>
+#include <vector>
+
+#include "core/op.h"
+
+namespace tcu {
+
+inline constexpr int kMaxInputs = 16;
+inline constexpr int kMaxNodes = 256;
+
+enum class NodeKind : int32_t { input = 1, scalar = 2, constant = 3, op = 4, cast = 5 };
+
+struct Node {
+  NodeKind kind;
+  int32_t index;  // input number, scalar slot, or Op
+  DType dtype;    // of a scalar, constant or cast
+  Scalar value;   // of a constant
+
+  static Node input(int i) { return {NodeKind::input, i, DType::none, {}}; }
+  static Node scalar(int slot, DType d) { return {NodeKind::scalar, slot, d, {}}; }
+  static Node constant(DType d, Scalar v) { return {NodeKind::constant, 0, d, v}; }
+  static Node op(Op o) { return {NodeKind::op, int32_t(o), DType::none, {}}; }
+  static Node cast(DType d) { return {NodeKind::cast, 0, d, {}}; }
+};
+
+// Immutable and well-formed by construction. Two Exprs are equal when their tapes are, values of constants apart: those
+// travel by value with every launch, so that a changed constant compiles nothing.
+class Expr {
+ public:
+  explicit Expr(std::vector<Node> nodes);  // fails with Code::expr, dtype or op
+  const std::vector<Node> &nodes() const { return nodes_; }
+  int n_inputs() const { return n_inputs_; }    // one past the highest input named
+  int n_scalars() const { return n_scalars_; }  // likewise; constants are not counted
+  bool is_identity() const { return nodes_.size() == 1 && nodes_[0].kind == NodeKind::input && nodes_[0].index == 0; }
+  uint64_t hash() const { return hash_; }
+  bool operator==(const Expr &other) const;
+
+  static const std::shared_ptr<const Expr> &identity();
+
+ private:
+  std::vector<Node> nodes_;
+  int n_inputs_ = 0, n_scalars_ = 0;
+  uint64_t hash_ = 0;
+};
+
+// One step of a typed expression in single-assignment form: step i makes value i, in compute_dtype(result).
+struct Step {
+  enum class Kind : uint8_t { input, parameter, op, cast } kind;
+  Op op = Op::none;
+  DType operand = DType::none;  // op: what its arguments are; cast: what is converted
+  DType result = DType::none;
+  int16_t index = 0;            // input number, or parameter number
+  int16_t args[3] = {-1, -1, -1};
+};
+
+// A number that the expression takes by value: a caller's scalar, or a constant of the tape.
+struct Parameter {
+  DType dtype;
+  int slot;        // of the caller's scalars, or -1
+  Scalar value{};  // when slot is -1
+};
+
+// The tape with every conversion explicit: op arguments are already of the op's operand dtype (ifelse: Bool first).
+// A value of a 16-bit dtype is held in float32 and not rounded; only a cast to the 16-bit dtype, and the store, round.
+struct TypedExpr {
+  std::vector<Step> steps;
+  std::vector<Parameter> parameters;
+  DType result = DType::none;
+};
+TypedExpr infer(const Expr &expr, const DType *inputs, int n_inputs);
+// The result dtype alone, without building the steps' list. No allocation for tapes of up to kMaxNodes.
+DType infer_result(const Expr &expr, const DType *inputs, int n_inputs);
+
+}  // namespace tcu

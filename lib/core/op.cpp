@@ -1,0 +1,128 @@
+#include "core/op.h"
+
+#include <cstring>
+#include <limits>
+
+#include "core/error.h"
+
+namespace tcu {
+namespace {
+
+constexpr int kOpEnd = 1024;
+constexpr uint8_t B = uint8_t(Kind::Bool), I = uint8_t(Kind::Int), U = uint8_t(Kind::UInt), F = uint8_t(Kind::Float),
+                  C = uint8_t(Kind::Complex);
+// The domain column's names.
+namespace domain {
+constexpr Domain Any{uint8_t(B | I | U | F | C)}, Real{uint8_t(B | I | U | F)}, Integral{uint8_t(B | I | U)};
+}  // namespace domain
+
+struct Table {
+  OpInfo rows[kOpEnd] = {};
+  ReduceInfo reduces[16] = {};
+  Table() {
+#define TCU_OP(id, name, arity, dom, result, ...)             \
+  static_assert(id > 0 && id < kOpEnd, "grow kOpEnd");        \
+  rows[id] = {#name, arity, domain::dom, Result::result};
+#include "core/ops.def"
+#undef TCU_OP
+    constexpr bool Identity = true, Error = false, Yes = true, No = false;
+#define TCU_REDUCE(id, NAME, name, accumulate, empty, scans, julia) \
+  reduces[id] = {#name, Accumulate::accumulate, empty, scans};
+#include "core/reduce_ops.def"
+#undef TCU_REDUCE
+    (void)Error, (void)No;
+  }
+};
+
+const Table &table() {
+  static const Table t;
+  return t;
+}
+
+}  // namespace
+
+bool is_op(int32_t id) { return id > 0 && id < kOpEnd && table().rows[id].name; }
+const OpInfo &info(Op op) { return table().rows[int(op)]; }
+
+Op op_by_name(const char *name) {
+  for (int id = 1; id < kOpEnd; ++id)
+    if (is_op(id) && std::strcmp(table().rows[id].name, name) == 0) return Op(id);
+  return Op::none;
+}
+
+bool is_reduce_op(int32_t id) { return id > 0 && id < 16 && table().reduces[id].name; }
+const ReduceInfo &info(ReduceOp op) { return table().reduces[int(op)]; }
+
+ReduceOp reduce_op_by_name(const char *name) {
+  for (int id = 1; id < 16; ++id)
+    if (is_reduce_op(id) && std::strcmp(table().reduces[id].name, name) == 0) return ReduceOp(id);
+  return ReduceOp::none;
+}
+
+OpTypes op_types(Op op, const DType *args) {
+  const OpInfo &row = info(op);
+  const bool select = row.result == Result::Select;
+  DType p = args[select ? 1 : 0];
+  for (int i = select ? 2 : 1; i < row.arity; ++i) p = promote(p, args[i]);
+  if (select && kind_of(args[0]) != Kind::Bool)
+    fail(Code::dtype, "%s asks whether a Bool is true, and its first operand is %s; compare it with something first",
+         row.name, info(args[0]).name);
+  if (!row.domain.has(kind_of(p))) fail(Code::dtype, "%s is not defined on %s", row.name, info(p).name);
+  switch (row.result) {
+    case Result::Same:
+    case Result::Select: return {p, p};
+    case Result::Arith: {
+      const DType t = p == DType::bool_ ? DType::i64 : p;
+      return {t, t};
+    }
+    case Result::Float: return {float_of(p), float_of(p)};
+    case Result::RealPart: return {p, real_part_of(p)};
+    case Result::FloatReal: return {float_of(p), real_part_of(float_of(p))};
+    case Result::Bool: return {p, DType::bool_};
+  }
+  fail(Code::internal, "op %s has no result rule", row.name);
+}
+
+DType accumulator_of(ReduceOp op, DType element) {
+  switch (info(op).accumulate) {
+    case Accumulate::Widen: return widen_for_sum(element);
+    case Accumulate::Same:
+    case Accumulate::Index:
+      if (kind_of(element) == Kind::Complex)
+        fail(Code::dtype, "%s needs an order, and %s has none; reduce abs2 or real instead", info(op).name,
+             info(element).name);
+      return compute_dtype(element);
+    case Accumulate::Bool: return DType::bool_;
+    case Accumulate::Count: return DType::i64;
+  }
+  fail(Code::internal, "reduce op without an accumulator rule");
+}
+
+namespace {
+// The least and greatest value of an ordered dtype.
+Scalar extreme(DType d, bool greatest) {
+  Scalar s{};
+  const int bits = 8 * bytes_of(d);
+  switch (kind_of(d)) {
+    case Kind::Bool: s.i = greatest; break;
+    case Kind::Int: s.i = greatest ? int64_t(~uint64_t(0) >> (65 - bits)) : -int64_t(~uint64_t(0) >> (65 - bits)) - 1; break;
+    case Kind::UInt: s.u = greatest ? ~uint64_t(0) >> (64 - bits) : 0; break;
+    default: s.f = greatest ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+  }
+  return s;
+}
+}  // namespace
+
+Scalar identity_of(ReduceOp op, DType acc) {
+  switch (op) {
+    case ReduceOp::prod:
+    case ReduceOp::all: return make_scalar(acc, 1);
+    case ReduceOp::max:
+    case ReduceOp::argmax: return extreme(acc, false);
+    case ReduceOp::min:
+    case ReduceOp::argmin: return extreme(acc, true);
+    default: return make_scalar(acc, 0);
+  }
+}
+
+}  // namespace tcu

@@ -1,0 +1,63 @@
+// Op and ReduceOp: rows of ops.def and reduce_ops.def, with their result-type rules.
+#pragma once
+#include <cstdint>
+
+#include "core/dtype.h"
+
+namespace tcu {
+
+enum class Op : uint16_t {
+  none = 0,
+#define TCU_OP(id, name, ...) name = id,
+#include "core/ops.def"
+#undef TCU_OP
+};
+
+// What the operands' promoted dtype may be, as a set of kinds; the names are the domain column of ops.def.
+struct Domain {
+  uint8_t kinds;
+  bool has(Kind k) const { return kinds & uint8_t(k); }
+};
+enum class Result : uint8_t { Same, Arith, Float, RealPart, FloatReal, Bool, Select };
+
+struct OpInfo {
+  const char *name;
+  int arity;
+  Domain domain;
+  Result result;
+};
+bool is_op(int32_t id);
+const OpInfo &info(Op op);
+Op op_by_name(const char *name);  // none if there is no such row
+
+// The dtype that an op's operands are converted to, and the dtype it yields. For ifelse the first operand is Bool.
+struct OpTypes {
+  DType operand, result;
+};
+// Fails with Code::dtype where the op is not defined on these.
+OpTypes op_types(Op op, const DType *args);
+
+enum class ReduceOp : uint8_t {
+  none = 0,
+#define TCU_REDUCE(id, NAME, name, ...) name = id,
+#include "core/reduce_ops.def"
+#undef TCU_REDUCE
+};
+enum class Accumulate : uint8_t { Widen, Same, Bool, Count, Index };
+
+struct ReduceInfo {
+  const char *name;
+  Accumulate accumulate;
+  bool empty_is_identity;
+  bool scans;
+};
+bool is_reduce_op(int32_t id);
+const ReduceInfo &info(ReduceOp op);
+ReduceOp reduce_op_by_name(const char *name);
+inline bool is_arg(ReduceOp op) { return info(op).accumulate == Accumulate::Index; }
+
+DType accumulator_of(ReduceOp op, DType element);
+// The identity of op in accumulator dtype acc (for max the lowest value, -Inf for floats).
+Scalar identity_of(ReduceOp op, DType acc);
+
+}  // namespace tcu

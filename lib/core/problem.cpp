@@ -1,0 +1,342 @@
+#include "core/problem.h"
+
+#include <cstdlib>
+#include <cstring>
+
+#include "core/error.h"
+#include "core/hash.h"
+
+namespace tcu {
+
+const char *name_of(Family f) {
+  constexpr const char *names[] = {"broadcast", "reduce", "scan"};
+  return names[int(f)];
+}
+
+bool Problem::empty() const {
+  for (const Mode &m : modes)
+    if (m.extent == 0 && m.role != Role::R) return true;
+  return false;
+}
+
+int64_t Problem::bytes() const {
+  int64_t total = 0;
+  for (int k = 0; k <= n_inputs; ++k) {
+    int64_t n = bytes_of(dtype(k));
+    for (const Mode &m : modes)
+      if (m.stride[k] != 0 && !(k == 0 && m.role == Role::R)) n *= m.extent;
+    total += k == 0 && reads_out ? 2 * n : n;
+  }
+  return total;
+}
+
+std::string Problem::pattern() const {
+  std::string s;
+  for (const Mode &m : modes) s += (s.empty() ? "" : " ") + std::string(1, "KRS"[int(m.role)]) + ":" + std::to_string(m.extent);
+  return s;
+}
+
+uint64_t Problem::hash() const {
+  Hash h;
+  h.add(uint64_t(family) | uint64_t(op) << 8 | uint64_t(scan.exclusive) << 16 | uint64_t(scan.reverse) << 17 |
+        uint64_t(determinism) << 18 | uint64_t(reads_out) << 20 | uint64_t(in_place) << 21 | uint64_t(index_bits) << 24 |
+        uint64_t(n_inputs) << 32 | uint64_t(out) << 40 | uint64_t(acc) << 48);
+  for (int k = 0; k <= n_inputs; ++k) h.add(uint64_t(dtype(k)) << 8 | alignment[k]);
+  h.add(expr->hash());
+  for (const Mode &m : modes) {
+    h.add(uint64_t(m.extent) * 4 + uint64_t(m.role));
+    for (int k = 0; k < n_operands(); ++k) h.add(uint64_t(m.stride[k]));
+  }
+  return h.value();
+}
+
+bool Problem::operator==(const Problem &o) const {
+  if (family != o.family || op != o.op || scan.exclusive != o.scan.exclusive || scan.reverse != o.scan.reverse ||
+      determinism != o.determinism || reads_out != o.reads_out || in_place != o.in_place || index_bits != o.index_bits ||
+      n_inputs != o.n_inputs || out != o.out || acc != o.acc || modes.size() != o.modes.size() || !(*expr == *o.expr))
+    return false;
+  if (std::memcmp(in, o.in, sizeof(DType) * n_inputs) || std::memcmp(alignment, o.alignment, 1 + n_inputs)) return false;
+  for (int i = 0; i < modes.size(); ++i) {
+    const Mode &a = modes[i], &b = o.modes[i];
+    if (a.extent != b.extent || a.role != b.role || std::memcmp(a.stride, b.stride, sizeof(int64_t) * n_operands()))
+      return false;
+  }
+  return true;
+}
+
+namespace {
+
+const char *input_name(int i) {
+  constexpr const char *names[] = {"input 0", "input 1", "input 2",  "input 3",  "input 4",  "input 5",  "input 6",  "input 7",
+                                   "input 8", "input 9", "input 10", "input 11", "input 12", "input 13", "input 14", "input 15"};
+  return names[i];
+}
+
+uint8_t alignment_class(const void *data, int stated) {
+  const uintptr_t bits = stated > 0 ? uintptr_t(stated) : reinterpret_cast<uintptr_t>(data) | 16;
+  return uint8_t(std::min(__builtin_ctzll(bits | 16), 4));
+}
+
+// The checks and fields that all families share. Layouts stay on the caller's stack.
+struct Checked {
+  Layout out;
+  Layout in[kMaxInputs];
+  int rank = 0;                 // of the joint space
+  int64_t space[kMaxRank];      // the inputs' joint extents
+};
+
+void check(const Request &r, Checked &c, Problem &p) {
+  if (r.n_inputs < 0 || r.n_inputs > kMaxInputs)
+    fail(Code::expr, "%d inputs; a call takes 0 to %d", r.n_inputs, kMaxInputs);
+  if (r.n_inputs > 0 && !r.inputs) fail(Code::null, "inputs is null and n_inputs is %d", r.n_inputs);
+  if (r.alignment < 0 || (r.alignment & (r.alignment - 1)))
+    fail(Code::option, "options.alignment is %d and must be a power of two", r.alignment);
+  c.out = check_tensor(r.out, "out", r.need_data);
+  check_no_self_overlap(c.out, "out");
+  p.expr = r.expr ? r.expr : Expr::identity();
+  p.n_inputs = r.n_inputs;
+  p.out = r.out.dtype;
+  p.determinism = r.determinism;
+  p.reads_out = r.reads_out;
+  p.alignment[0] = alignment_class(r.out.data, r.alignment);
+  for (int i = 0; i < r.n_inputs; ++i) {
+    c.in[i] = check_tensor(r.inputs[i], input_name(i), r.need_data);
+    p.in[i] = r.inputs[i].dtype;
+    p.alignment[1 + i] = alignment_class(r.inputs[i].data, r.alignment);
+    const Layout &l = c.in[i];
+    for (int m = c.rank; m < l.rank; ++m) c.space[m] = 1;
+    c.rank = std::max(c.rank, l.rank);
+    for (int m = 0; m < l.rank; ++m) {
+      if (l.extents[m] == 1) continue;
+      if (c.space[m] != 1 && c.space[m] != l.extents[m])
+        fail(Code::shape, "input %d has extent %lld in mode %d, where another input has %lld; make them equal, or one of them 1",
+             i, (long long)l.extents[m], m, (long long)c.space[m]);
+      c.space[m] = l.extents[m];
+    }
+  }
+  p.element = infer_result(*p.expr, p.in, p.n_inputs);
+}
+
+// An output may be exactly an input (each element is read before it is written) where `in_place_ok`; else they must
+// not share a byte.
+void check_overlap(const Request &r, const Checked &c, bool in_place_ok, Problem &p) {
+  for (int i = 0; i < r.n_inputs; ++i) {
+    const Layout &a = c.out, &b = c.in[i];
+    if (!r.out.data || !r.inputs[i].data) continue;
+    if (in_place_ok && r.out.data == r.inputs[i].data && bytes_of(a.dtype) == bytes_of(b.dtype)) {
+      bool same = true;
+      for (int m = 0; m < std::max(a.rank, b.rank); ++m)
+        same &= a.extent(m) == b.extent(m) && (a.extent(m) <= 1 || a.stride(m) == b.stride(m));
+      if (same) {
+        p.in_place = true;
+        continue;
+      }
+    }
+    if (may_overlap(r.out.data, a, r.inputs[i].data, b))
+      fail(Code::overlap, "out overlaps input %d with another layout; write to a copy", i);
+  }
+}
+
+// Fills p.modes with extents and strides over the space and canonicalizes. `roles` may be null: all K.
+void build_modes(const Checked &c, int rank, const int64_t *extents, const Role *roles, Problem &p) {
+  const int n_operands = p.n_operands();
+  int64_t weight = 1;
+  for (int m = 0; m < rank; ++m) {
+    Mode mode;
+    mode.extent = extents[m];
+    mode.role = roles ? roles[m] : Role::K;
+    mode.stride[0] = c.out.extent(m) == 1 ? 0 : c.out.stride(m);
+    for (int i = 0; i < p.n_inputs; ++i) mode.stride[1 + i] = c.in[i].extent(m) == 1 ? 0 : c.in[i].stride(m);
+    if (n_operands > 1 + p.n_inputs) {
+      mode.stride[1 + p.n_inputs] = mode.role == Role::R ? weight : 0;
+      if (mode.role == Role::R) weight *= mode.extent;
+    }
+    p.modes.push(mode);
+  }
+  // The order that counts: a broadcast's by its output; a fold's by its inputs, the one with the most elements first.
+  int lead[kMaxOperands], n = 0;
+  if (p.family == Family::broadcast) lead[n++] = 0;
+  const int first = n;
+  int64_t sizes[kMaxOperands];
+  for (int k = 1; k <= p.n_inputs; ++k) {
+    int64_t size = 1;
+    for (const Mode &m : p.modes)
+      if (m.stride[k]) size *= m.extent;
+    int at = n++;
+    for (; at > first && sizes[lead[at - 1]] < size; --at) lead[at] = lead[at - 1];
+    lead[at] = k, sizes[k] = size;
+  }
+  if (p.family != Family::broadcast) lead[n++] = 0;
+  canonicalize(p.modes, n_operands, lead, n);
+
+  bool narrow = true;
+  for (int k = 0; k < n_operands; ++k) {
+    __int128 reach = 0;
+    for (const Mode &m : p.modes) reach += __int128(m.extent) * std::llabs(m.stride[k]);
+    narrow &= reach <= INT32_MAX;
+  }
+  __int128 count = 1;
+  for (const Mode &m : p.modes) count = std::min<__int128>(count * std::max<int64_t>(m.extent, 1), __int128(1) << 62);
+  // 2^30 and not 2^31: kernels may step past the end by a grid's width before they compare
+  p.index_bits = narrow && count <= (1 << 30) ? 32 : 64;
+}
+
+void check_space(const Checked &c) {
+  int64_t n = 1;
+  for (int m = 0; m < c.rank; ++m)
+    if (c.space[m] == 0) return;
+  for (int m = 0; m < c.rank; ++m)
+    if (__builtin_mul_overflow(n, c.space[m], &n))
+      fail(Code::overflow, "the inputs' joint space has more elements than an int64 can count");
+}
+
+void set_accumulator(const Request &r, Problem &p, DType standard) {
+  p.acc = standard;
+  if (r.accumulator == DType::none) return;
+  if (!is_dtype(int32_t(r.accumulator)))
+    fail(Code::dtype, "options.accumulator is unknown dtype %d", int(r.accumulator));
+  if (r.accumulator != compute_dtype(r.accumulator))
+    fail(Code::dtype, "options.accumulator %s is too narrow to accumulate in; use float32", info(r.accumulator).name);
+  const Accumulate rule = p.op == ReduceOp::none ? Accumulate::Same : info(p.op).accumulate;
+  const bool free = rule == Accumulate::Widen || rule == Accumulate::Same;
+  if (!free && r.accumulator != standard)
+    fail(Code::dtype, "%s accumulates in %s; leave options.accumulator at 0", info(p.op).name, info(standard).name);
+  if (rule == Accumulate::Same && kind_of(r.accumulator) == Kind::Complex && p.op != ReduceOp::none)
+    fail(Code::dtype, "%s needs an order, and %s has none", info(p.op).name, info(r.accumulator).name);
+  p.acc = r.accumulator;
+}
+
+}  // namespace
+
+Problem make_broadcast(const Request &r) {
+  Problem p;
+  Checked c;
+  check(r, c, p);
+  for (int m = 0; m < std::max(c.rank, c.out.rank); ++m) {
+    const int64_t joint = m < c.rank ? c.space[m] : 1;
+    if (joint != 1 && joint != c.out.extent(m))
+      fail(Code::shape, "out has extent %lld in mode %d, where the inputs have %lld", (long long)c.out.extent(m), m,
+           (long long)joint);
+  }
+  check_overlap(r, c, true, p);
+  set_accumulator(r, p, compute_dtype(p.element));
+  if (r.reads_out && p.acc == DType::bool_) fail(Code::option, "beta makes no sense for a Bool result");
+  build_modes(c, c.out.rank, c.out.extents, nullptr, p);
+  return p;
+}
+
+Problem make_reduce(const Request &r, ReduceOp op, int n_dims, const int32_t *dims) {
+  Problem p;
+  Checked c;
+  p.family = Family::reduce, p.op = op;
+  check(r, c, p);
+  check_space(c);
+  const int rank = std::max(c.rank, c.out.rank);
+  for (int m = c.rank; m < rank; ++m) c.space[m] = 1;
+  Role roles[kMaxRank] = {};
+  if (n_dims < 0 || n_dims > kMaxRank) fail(Code::dim, "%d dims; a reduction takes 0 to %d", n_dims, kMaxRank);
+  if (n_dims > 0 && !dims) fail(Code::null, "dims is null and n_dims is %d", n_dims);
+  for (int i = 0; i < n_dims; ++i) {
+    if (dims[i] < 0 || dims[i] >= kMaxRank) fail(Code::dim, "dims[%d] is %d; modes are numbered 0..%d", i, dims[i], kMaxRank - 1);
+    if (roles[dims[i]] == Role::R) fail(Code::dim, "dims names mode %d twice", dims[i]);
+    roles[dims[i]] = Role::R;
+  }
+  for (int m = 0; m < rank; ++m) {
+    const int64_t n = c.out.extent(m);
+    if (roles[m] == Role::R && n != 1)
+      fail(Code::reduced_mode, "mode %d is reduced and out has extent %lld there; it must be 1", m, (long long)n);
+    if (roles[m] == Role::K && n != c.space[m])
+      fail(Code::shape, "out has extent %lld in kept mode %d, where the inputs have %lld", (long long)n, m, (long long)c.space[m]);
+  }
+  check_overlap(r, c, false, p);
+  set_accumulator(r, p, accumulator_of(op, p.element));
+  if (is_arg(op) && kind_of(p.out) != Kind::Int && kind_of(p.out) != Kind::UInt)
+    fail(Code::dtype, "%s gives positions and out is %s; make it an integer", info(op).name, info(p.out).name);
+  const DType post = is_arg(op) ? DType::i64 : p.acc;
+  if (r.reads_out && (post == DType::bool_ || is_arg(op)))
+    fail(Code::option, "beta makes no sense for %s", info(op).name);
+  build_modes(c, rank, c.space, roles, p);
+  if (is_empty_reduction(p) && !info(op).empty_is_identity)
+    fail(Code::empty, "%s over no elements has no value", info(op).name);
+  return p;
+}
+
+Problem make_scan(const Request &r, ReduceOp op, int dim, ScanFlags flags) {
+  Problem p;
+  Checked c;
+  p.family = Family::scan, p.op = op, p.scan = flags;
+  if (!info(op).scans) fail(Code::op, "%s cannot be scanned; sum, prod, max and min can", info(op).name);
+  check(r, c, p);
+  check_space(c);
+  if (dim < 0 || dim >= kMaxRank) fail(Code::dim, "dim is %d; modes are numbered 0..%d", dim, kMaxRank - 1);
+  for (int m = 0; m < std::max(c.rank, c.out.rank); ++m) {
+    const int64_t joint = m < c.rank ? c.space[m] : 1;
+    if (joint != c.out.extent(m))
+      fail(Code::shape, "out has extent %lld in mode %d, where the inputs have %lld", (long long)c.out.extent(m), m,
+           (long long)joint);
+  }
+  check_overlap(r, c, true, p);
+  set_accumulator(r, p, accumulator_of(op, p.element));
+  Role roles[kMaxRank] = {};
+  roles[dim] = Role::S;
+  int rank = std::max(c.rank, c.out.rank);
+  int64_t extents[kMaxRank];
+  for (int m = 0; m < std::max(rank, dim + 1); ++m) extents[m] = c.out.extent(m);
+  build_modes(c, std::max(rank, dim + 1), extents, roles, p);
+  return p;
+}
+
+bool is_empty_reduction(const Problem &p) {
+  return p.family == Family::reduce && std::any_of(p.modes.begin(), p.modes.end(), [](const Mode &m) {
+           return m.role == Role::R && m.extent == 0;
+         });
+}
+
+Problem as_fill(const Problem &p) {
+  Problem f = p;
+  f.family = Family::broadcast, f.op = ReduceOp::none;
+  f.n_inputs = 0;
+  f.expr = std::make_shared<const Expr>(std::vector<Node>{Node::constant(p.acc, identity_of(p.op, p.acc))});
+  f.element = p.acc;
+  int n = 0;
+  for (const Mode &m : p.modes)
+    if (m.role == Role::K) f.modes[n++] = m;
+  f.modes.resize(n);
+  return f;
+}
+
+namespace {
+
+// The layout of one operand, rebuilt from canonical modes.
+Layout layout_of(const Problem &p, int operand) {
+  Layout l;
+  l.dtype = p.dtype(operand);
+  for (const Mode &m : p.modes)
+    if (m.extent == 0 || m.stride[operand] != 0) l.extents[l.rank] = m.extent, l.strides[l.rank++] = m.stride[operand];
+  return l;
+}
+
+bool same_strides(const Problem &p, int a, int b) {
+  return std::all_of(p.modes.begin(), p.modes.end(), [=](const Mode &m) { return m.stride[a] == m.stride[b]; });
+}
+
+}  // namespace
+
+void check_pointers(const Problem &p, const Pointers &at) {
+  if (p.empty()) return;
+  const Layout out = layout_of(p, 0);
+  for (int k = 0; k <= p.n_inputs; ++k) {
+    const void *data = k == 0 ? at.out : at.in[k - 1];
+    const char *name = k == 0 ? "out" : input_name(k - 1);
+    if (!data) fail(Code::null, "%s is null", name);
+    if (reinterpret_cast<uintptr_t>(data) & ((uintptr_t(1) << p.alignment[k]) - 1))
+      fail(Code::alignment, "%s is not a multiple of the %d bytes that the plan was made for; see options.alignment", name,
+           1 << p.alignment[k]);
+    if (k == 0 || (p.in_place && data == at.out && same_strides(p, 0, k))) continue;
+    if (may_overlap(at.out, out, data, layout_of(p, k)))
+      fail(Code::overlap, "out overlaps input %d%s", k - 1,
+           data == at.out ? "; make the plan with out and that input at one address to run it in place" : "; write to a copy");
+  }
+}
+
+}  // namespace tcu

@@ -1,0 +1,80 @@
+// Problem: what is to be computed, canonical and without pointers: out = post(fold(pre(inputs...))). The key of every
+// cache, and all that a kernel's accepts() and configure() look at.
+#pragma once
+#include <memory>
+#include <string>
+
+#include "core/modes.h"
+
+namespace tcu {
+
+enum class Family : uint8_t { broadcast, reduce, scan };
+const char *name_of(Family f);
+
+enum class Determinism : uint8_t { run_to_run = 0, any_order = 1 };
+
+struct ScanFlags {
+  bool exclusive = false, reverse = false;
+};
+
+struct Problem {
+  Family family = Family::broadcast;
+  ReduceOp op = ReduceOp::none;  // reduce and scan
+  ScanFlags scan;
+  Determinism determinism = Determinism::run_to_run;
+  bool reads_out = false;        // beta is given
+  bool in_place = false;         // out is one of the inputs, with the same layout
+  uint8_t index_bits = 64;       // 32 when every offset of every operand, in elements, fits an int32
+  int n_inputs = 0;
+  DType out = DType::none, acc = DType::none, element = DType::none;  // element: what expr yields
+  DType in[kMaxInputs] = {};
+  uint8_t alignment[1 + kMaxInputs] = {};  // of out and the inputs' pointers: log2 of bytes, at most 4
+  std::shared_ptr<const Expr> expr;
+  Modes modes;
+
+  // Operands whose strides the modes carry: out, the inputs, and for an arg-reduction the position weights.
+  int n_operands() const { return 1 + n_inputs + (op != ReduceOp::none && is_arg(op)); }
+  int position_operand() const { return 1 + n_inputs; }
+  int64_t kept() const { return modes.count(Role::K); }
+  int64_t reduced() const { return modes.count(Role::R); }
+  DType dtype(int operand) const { return operand == 0 ? out : in[operand - 1]; }
+  bool empty() const;  // no output element
+  // Bytes that must move: each distinct element of each input once, each output once, twice if it is read.
+  int64_t bytes() const;
+  std::string pattern() const;  // "R:1024 K:65536", fastest mode first
+
+  uint64_t hash() const;
+  bool operator==(const Problem &o) const;
+};
+
+// What the three families have in common in a call. Arrays are borrowed for the call.
+struct Request {
+  TensorView out;
+  std::shared_ptr<const Expr> expr;  // null: the identity
+  int n_inputs = 0;
+  const TensorView *inputs = nullptr;
+  DType accumulator = DType::none;
+  Determinism determinism = Determinism::run_to_run;
+  bool reads_out = false;
+  int alignment = 0;       // bytes; 0 takes it from the pointers
+  bool need_data = true;   // false: a plan is made, pointers may be null
+};
+
+// Each checks everything that can be wrong with the request (section 1 of tcuops.h) and touches no data.
+Problem make_broadcast(const Request &r);
+Problem make_reduce(const Request &r, ReduceOp op, int n_dims, const int32_t *dims);
+Problem make_scan(const Request &r, ReduceOp op, int dim, ScanFlags flags);
+
+// An empty reduction with an identity is a fill: the same request as a broadcast of that constant.
+bool is_empty_reduction(const Problem &p);
+Problem as_fill(const Problem &empty_reduction);
+
+// Re-checks what depends on pointers alone, for a plan that is executed on new ones.
+struct Pointers {
+  void *out = nullptr;
+  const void *in[kMaxInputs] = {};
+};
+// Fails with Code::null, alignment or overlap.
+void check_pointers(const Problem &p, const Pointers &at);
+
+}  // namespace tcu

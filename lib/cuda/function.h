@@ -1,0 +1,49 @@
+// A device function as the rest of lib/cuda names it: which kernel body, instantiated on which element function and
+// types. Shipped in the library or compiled at run time, the name and the way to launch are the same.
+#pragma once
+#include <cstddef>
+#include <string>
+
+#include "core/problem.h"
+#include "plan/backend.h"
+
+namespace tcu::cuda {
+
+// Which Params (device/params.cuh) the function takes by value.
+enum class ParamSize { small, medium, large };
+
+struct Instance {
+  std::string body;       // a function template of that name in kernels/<body>.cuh, first template argument Map
+  std::string arguments;  // the others, as C++ text: "tcu::fold::sum, float, float, int32_t"
+  ParamSize size = ParamSize::small;
+  TypedExpr map;          // what Map computes
+  DType in[kMaxInputs] = {};
+  int n_inputs = 0;
+};
+
+// The instance's name: equal for equal functions, stable across processes. Constants and scalars are not part of it.
+std::string name_of(const Instance &f);
+// The CUDA C++ that compiles to it (codegen.cpp): one extern "C" __global__ function `kernel`. A pure function.
+std::string source_of(const Instance &f);
+
+// A function that the library ships, by name_of; null if it does not (shipped.cpp).
+const void *shipped(const std::string &name);
+
+// A function ready to be launched on a device: cudaLaunchKernelExC takes it whichever way it came.
+struct Function {
+  const void *handle = nullptr;
+  bool compiled = false;   // at run time
+  int max_threads = 1024;
+  int blocks_per_processor(int block, int shared_bytes) const;
+};
+
+// Compiles source for the current device, through the memory and the disk cache; fails with Code::library without NVRTC
+// (jit.cpp).
+const void *compile(const Instance &f, int ordinal);
+// shipped, or compiled: the one place that decides (function.cpp).
+Function resolve(const Instance &f, int ordinal);
+
+// All of the project's kernels take one struct by value (launch.cpp). Checks the launch's error at once.
+void launch(const Function &f, const LaunchConfig &config, const void *params, void *stream);
+
+}  // namespace tcu::cuda

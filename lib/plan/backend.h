@@ -1,0 +1,116 @@
+// What a backend offers the planner: a table of kernels, and memory. Backends are found by name; nothing else in the
+// library asks which one it is on.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/problem.h"
+
+namespace tcu {
+
+// What accepts() and configure() may know of a device. Plain numbers, so that both are tested without one.
+struct Device {
+  std::string backend = "cpu";
+  std::string name;
+  int ordinal = 0;
+  int major = 0, minor = 0;        // compute capability; 0 on the cpu
+  int processors = 1;              // multiprocessors, or threads used
+  int threads_per_processor = 1;   // resident at once
+  int64_t shared_bytes = 0;        // that one block can have
+  int64_t l2_bytes = 0;
+  int64_t memory_bytes = 0;
+};
+
+// How a kernel is launched. What `split`, `vector` and `items` mean is said in the kernel's file.
+struct LaunchConfig {
+  int64_t grid = 1;       // blocks (cuda) or tasks (cpu)
+  int block = 1;          // threads a block
+  int shared_bytes = 0;   // dynamic
+  int64_t split = 1;      // parts that one output's elements are cut into
+  int vector = 1;         // elements of one access
+  int items = 1;          // accesses, or elements, a thread has in flight
+  int variant = 0;        // which instantiation, where a kernel has several
+  size_t workspace_bytes = 0;
+  size_t zeroed_bytes = 0;  // leading part of the workspace that must be zero at the launch
+};
+
+struct Plan;
+
+// The values of one execution, beside its pointers.
+struct Execution {
+  Pointers at;
+  void *stream = nullptr;
+  const Scalar *scalars = nullptr;  // the caller's, by slot
+  Scalar alpha{}, beta{}, init{};   // in the post dtype; init in the accumulator's
+  void *workspace = nullptr;
+};
+
+class Backend;
+
+// A registry row. Rows stand in the order in which the planner asks them.
+struct Kernel {
+  const char *name;
+  Family family;
+  bool (*accepts)(const Problem &, const Device &);
+  LaunchConfig (*configure)(const Problem &, const Device &);
+  // Whatever the launch needs beyond the config (a compiled function, a typed tape). Runs once per plan; may compile.
+  std::shared_ptr<const void> (*prepare)(const Problem &, const LaunchConfig &, Backend &);
+  void (*launch)(const Plan &, const Execution &, Backend &);
+};
+
+// Immutable; any thread may execute it.
+struct Plan {
+  Problem problem;
+  const Kernel *kernel = nullptr;  // null: there is nothing to do
+  int row = -1;                    // of the backend's registry
+  LaunchConfig config;
+  std::shared_ptr<const void> prepared;
+  bool compiled = false;           // prepare generated code
+  std::string pattern;
+  DType post = DType::none;        // dtype of alpha, beta
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual const Device &device() const = 0;
+  virtual std::span<const Kernel> kernels() const = 0;
+
+  virtual void *allocate(size_t bytes, void *stream) = 0;
+  virtual void release(void *data, void *stream) = 0;
+  virtual void copy(void *to, const void *from, size_t bytes, void *stream) = 0;
+  virtual void zero(void *data, size_t bytes, void *stream) = 0;
+  virtual void synchronize(void *stream) = 0;
+  virtual void *stream_create() = 0;
+  virtual void stream_destroy(void *stream) = 0;
+  virtual void *event_create() = 0;
+  virtual void event_destroy(void *event) = 0;
+  virtual void event_record(void *event, void *stream) = 0;
+  virtual float event_elapsed(void *from, void *to) = 0;  // milliseconds; waits for `to`
+
+  // c = alpha a b + beta c; layouts are checked. lda.. in elements; trans says that the rows are contiguous.
+  struct Matmul {
+    DType dtype;
+    int64_t m, n, k;
+    const void *a, *b;
+    void *c;
+    int64_t lda, ldb, ldc;
+    bool trans_a, trans_b;
+    Scalar alpha, beta;
+  };
+  virtual void matmul(const Matmul &m, void *stream) = 0;
+};
+
+// The backends that this build and this machine have, by name. Each is defined in its own room.
+std::unique_ptr<Backend> make_cpu_backend(int device);
+int cpu_device_count();
+Device cpu_device(int ordinal);
+std::unique_ptr<Backend> make_cuda_backend(int device);
+int cuda_device_count();  // 0 without a driver
+Device cuda_device(int ordinal);
+
+}  // namespace tcu

@@ -1,0 +1,66 @@
+#include "plan/planner.h"
+
+#include <cstring>
+
+#include "core/error.h"
+
+namespace tcu {
+
+Planner::Planner(std::unique_ptr<Backend> backend) : backend_(std::move(backend)), calls_(backend_->kernels().size()) {}
+
+std::shared_ptr<const Plan> Planner::plan(const Problem &problem, const char *pin) {
+  const Key key{problem, pin ? pin : ""};
+  if (auto found = cache_.find(key)) return found;
+  return cache_.insert(key, make(problem, key.pin));
+}
+
+std::shared_ptr<const Plan> Planner::make(const Problem &asked, const std::string &pin) const {
+  auto plan = std::make_shared<Plan>();
+  plan->problem = is_empty_reduction(asked) ? as_fill(asked) : asked;
+  const Problem &p = plan->problem;
+  plan->pattern = p.pattern();
+  plan->post = p.op != ReduceOp::none && is_arg(p.op) ? DType::i64 : p.acc;
+
+  const std::span<const Kernel> rows = backend_->kernels();
+  const Device &device = backend_->device();
+  bool known = pin.empty();
+  for (size_t i = 0; i < rows.size() && !plan->kernel; ++i) {
+    if (!pin.empty() && pin != rows[i].name) continue;
+    known = true;
+    if (rows[i].family == p.family && rows[i].accepts(p, device)) plan->kernel = &rows[i], plan->row = int(i);
+  }
+  if (!known) fail(Code::kernel, "there is no kernel '%s' on this backend; tcu_kernel_name lists them", pin.c_str());
+  if (!plan->kernel && !pin.empty())
+    fail(Code::kernel, "kernel '%s' does not take this problem (%s %s)", pin.c_str(), name_of(p.family), plan->pattern.c_str());
+  if (!plan->kernel) fail(Code::internal, "no kernel takes %s '%s'", name_of(p.family), plan->pattern.c_str());
+  if (p.empty()) {
+    plan->kernel = nullptr;  // the pin was checked; there is nothing to launch
+    return plan;
+  }
+  plan->config = plan->kernel->configure(p, device);
+  plan->prepared = plan->kernel->prepare(p, plan->config, *backend_);
+  return plan;
+}
+
+void Planner::execute(const Plan &plan, const Execution &given, size_t workspace_bytes) {
+  if (!plan.kernel) return;
+  calls_[size_t(plan.row)].fetch_add(1, std::memory_order_relaxed);
+  const size_t need = plan.config.workspace_bytes;
+  if (need == 0) return plan.kernel->launch(plan, given, *backend_);
+
+  Execution e = given;
+  if (e.workspace && workspace_bytes < need)
+    fail(Code::workspace, "the workspace has %zu bytes and the plan needs %zu; see tcu_plan_workspace", workspace_bytes, need);
+  struct Pooled {
+    Backend &backend;
+    void *data, *stream;
+    ~Pooled() {
+      if (data) backend.release(data, stream);
+    }
+  } pooled{*backend_, e.workspace ? nullptr : backend_->allocate(need, e.stream), e.stream};
+  if (pooled.data) e.workspace = pooled.data;
+  if (plan.config.zeroed_bytes) backend_->zero(e.workspace, plan.config.zeroed_bytes, e.stream);
+  plan.kernel->launch(plan, e, *backend_);
+}
+
+}  // namespace tcu

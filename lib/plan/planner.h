@@ -1,0 +1,42 @@
+// The one decision point: Problem -> Plan.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plan/backend.h"
+#include "plan/cache.h"
+
+namespace tcu {
+
+class Planner {
+ public:
+  static constexpr size_t kCapacity = 4096;
+  explicit Planner(std::unique_ptr<Backend> backend);
+
+  Backend &backend() { return *backend_; }
+  // The first row of the registry that accepts the problem, or the row named by `pin`; cached.
+  // Fails with Code::kernel if the pin is unknown or does not accept.
+  std::shared_ptr<const Plan> plan(const Problem &problem, const char *pin);
+  void execute(const Plan &plan, const Execution &execution, size_t workspace_bytes);
+
+  int64_t calls(int row) const { return calls_[size_t(row)].load(std::memory_order_relaxed); }
+
+ private:
+  std::shared_ptr<const Plan> make(const Problem &problem, const std::string &pin) const;
+
+  struct Key {
+    Problem problem;
+    std::string pin;
+    bool operator==(const Key &) const = default;
+  };
+  struct KeyHash {
+    size_t operator()(const Key &k) const { return k.problem.hash() ^ std::hash<std::string>{}(k.pin); }
+  };
+  std::unique_ptr<Backend> backend_;
+  LruCache<Key, std::shared_ptr<const Plan>, KeyHash> cache_{kCapacity};
+  mutable std::vector<std::atomic<int64_t>> calls_;
+};
+
+}  // namespace tcu

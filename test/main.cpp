@@ -1,0 +1,26 @@
+// main of every test executable. Exit status: 0 passed, 77 skipped, anything else failed.
+#if __has_include(<catch2/catch_session.hpp>)
+#include <catch2/catch_session.hpp>
+#else
+#define CATCH_CONFIG_RUNNER
+#include <catch2/catch.hpp>
+#endif
+#include <cstdio>
+
+// Why none of this executable's tests can run here; null if they can. Executables that always run do not define it.
+__attribute__((weak)) const char *skip_reason();
+
+int main(int argc, char **argv) {
+  Catch::Session session;
+  if (const int status = session.applyCommandLine(argc, argv)) return status;
+  if (skip_reason)
+    if (const char *reason = skip_reason()) {
+      std::printf("skipped: %s\n", reason);
+#if !__has_include(<catch2/catch_session.hpp>)
+      session.configData().listTestNamesOnly = true;
+      session.run();
+#endif
+      return 77;
+    }
+  return session.run() == 0 ? 0 : 1;
+}
