@@ -221,13 +221,19 @@ tcu_status_t tcu_synchronize(tcu_context_t context, void *stream) {
   return guard([&] { backend(context).synchronize(stream); });
 }
 tcu_status_t tcu_stream_create(tcu_context_t context, void **stream) {
-  return guard([&] { *need(stream, "stream") = backend(context).stream_create(); });
+  return guard([&] {
+    *need(stream, "stream") = nullptr;  // an assignment runs its right side first: nothing may be made for a null
+    *stream = backend(context).stream_create();
+  });
 }
 tcu_status_t tcu_stream_destroy(tcu_context_t context, void *stream) {
   return guard([&] { backend(context).stream_destroy(need(stream, "stream")); });
 }
 tcu_status_t tcu_event_create(tcu_context_t context, void **event) {
-  return guard([&] { *need(event, "event") = backend(context).event_create(); });
+  return guard([&] {
+    *need(event, "event") = nullptr;  // an assignment runs its right side first: nothing may be made for a null
+    *event = backend(context).event_create();
+  });
 }
 tcu_status_t tcu_event_destroy(tcu_context_t context, void *event) {
   return guard([&] { backend(context).event_destroy(need(event, "event")); });

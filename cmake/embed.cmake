@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Turns device headers into a C++ file of strings, for NVRTC. Run with cmake -P.
 #   ROOT  the lib folder: names are relative to it, or to ROOT/cuda for what lies in there, as kernels #include them
 #   LIST  a file with one header's path a line

@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Installs the build into an empty prefix and builds examples/c against it as a user would: by find_package, and one
 # program by pkg-config where there is one. Then runs them.
 set(work ${BUILD}/consumer)

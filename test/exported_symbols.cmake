@@ -1,3 +1,4 @@
+cmake_minimum_required(VERSION 3.25)
 # Fails if LIBRARY exports anything but tcu_*, or lacks a function that HEADER declares.
 execute_process(COMMAND ${NM} -D --defined-only ${LIBRARY} OUTPUT_VARIABLE lines COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "[^\n]+" lines "${lines}")

@@ -1,7 +1,7 @@
 # TCUArray: a strided array in a device's memory.
 
 """
-    TCUArray{T,N} <: DenseArray{T,N}
+    TCUArray{T,N} <: AbstractArray{T,N}
     TCUArray{T}(undef, dims...)
     TCUArray(a::AbstractArray)
 
@@ -19,7 +19,8 @@ Different threads may use the same array as long as none writes to it. On a GPU 
     TCUOps.wrap(a)       shares the memory of an Array on the CPU, of a CuArray on the GPU
     TCUOps.zeros(T, dims...), ones, fill(v, dims...), rand(T, dims...), randn(T, dims...)
 """
-struct TCUArray{T,N} <: DenseArray{T,N}
+# Not a DenseArray: views are TCUArrays too, and their elements need not be contiguous.
+struct TCUArray{T,N} <: AbstractArray{T,N}
     storage::Storage
     pointer::Ptr{T}               # the element with all indices 1
     dims::NTuple{N,Int}

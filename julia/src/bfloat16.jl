@@ -57,7 +57,6 @@ for f in (:sqrt, :cbrt, :exp, :exp2, :exp10, :expm1, :log, :log2, :log10, :log1p
           :sinh, :cosh, :tanh, :asinh, :acosh, :atanh, :sinpi, :cospi, :floor, :ceil, :trunc)
     @eval Base.$f(x::BFloat16) = BFloat16($f(Float32(x)))
 end
-Base.round(x::BFloat16, r::RoundingMode) = BFloat16(round(Float32(x), r))
 for r in (RoundNearest, RoundToZero, RoundUp, RoundDown)
     @eval Base.round(x::BFloat16, r::$(typeof(r))) = BFloat16(round(Float32(x), r))
 end

@@ -45,16 +45,17 @@ const MAX_RANK, MAX_INPUTS, MAX_NODES = 64, 16, 256
 
 # ---- the tables ----
 
-for (id, _, T) in DTYPE_TABLE
-    @eval dtype_id(::Type{$T}) = $(Int32(id))
-end
-@noinline dtype_id(::Type{T}) where {T} =
-    throw(ArgumentError("the library has no dtype for $T; it has $(join((row[3] for row in DTYPE_TABLE), ", "))"))
-
+"The library's dtypes by id."
+const DTYPES = Dict{Int32,DataType}(Int32(id) => getfield(@__MODULE__, type) for (id, _, type) in DTYPE_TABLE)
 "Types of which an element or a scalar can be given to the library."
-const Element = Union{(row[3] for row in DTYPE_TABLE)...}
-const RealElement = Union{(row[3] for row in DTYPE_TABLE if row[3] <: Real)...}
-const DTYPES = Dict{Int32,DataType}(Int32(row[1]) => row[3] for row in DTYPE_TABLE)
+const Element = Union{values(DTYPES)...}
+
+for (id, T) in DTYPES
+    @eval dtype_id(::Type{$T}) = $id
+end
+dtype_names() = join((type for (_, _, type) in DTYPE_TABLE), ", ")
+@noinline dtype_id(::Type{T}) where {T} =
+    throw(ArgumentError("the library has no dtype for $T; it has $(dtype_names())"))
 
 isdtype(::Type{T}) where {T} = isconcretetype(T) && T <: Element
 

@@ -134,10 +134,29 @@ function record_call(@nospecialize(f), @nospecialize(args::Tuple))
         (f === (<<) || f === (>>)) && return f(args...)
         return symcall(id, f, args)
     end
-    return f(args...)
+    return call_recorded(f, args)
 end
 
 # ---- what Base defines on numbers by other means than ops ----
+
+for f in (:+, :-, :*, :/, :(==), :!=)
+    @eval Base.$f(x::Sym, y::Complex) = symcall(OP_IDS[($f, 2)], $f, (x, y))
+    @eval Base.$f(x::Complex, y::Sym) = symcall(OP_IDS[($f, 2)], $f, (x, y))
+end
+
+# As specific as methods of Base on the left or the right, so that none is ambiguous.
+for f in (:+, :-, :*)
+    @eval Base.$f(x::Sym, y::Complex{Bool}) = symcall(OP_IDS[($f, 2)], $f, (x, y))
+    @eval Base.$f(x::Complex{Bool}, y::Sym) = symcall(OP_IDS[($f, 2)], $f, (x, y))
+end
+for f in (:(==), :<, :<=)
+    @eval Base.$f(x::Sym, y::AbstractIrrational) = symcall(OP_IDS[($f, 2)], $f, (x, y))
+    @eval Base.$f(x::AbstractIrrational, y::Sym) = symcall(OP_IDS[($f, 2)], $f, (x, y))
+end
+for S in (:Float32, :Float64, :Signed, :Rational)
+    @eval Base.copysign(x::$S, y::Sym) = symcall(OP_IDS[(copysign, 2)], copysign, (x, y))
+end
+Base.:^(::Irrational{:ℯ}, x::Sym) = exp(x)
 
 # A shift count takes the type of what is shifted, so that the result has it too.
 Base.:<<(x::Sym{T}, n::Integer) where {T} = symcall(OP_SHL, <<, (x, T(n)))
@@ -161,9 +180,13 @@ end
 Base.float(x::Sym{T}) where {T} = cast(float(T), x)
 Base.flipsign(x::Sym, y::Real) = select(signbit(lift(symbol_type(typeof(x)), y)), -x, x)
 Base.sincos(x::Sym) = (sin(x), cos(x))
+for (X, Y) in ((:Sym, :Sym), (:Sym, :Real), (:Real, :Sym))
+    @eval Base.fld(x::$X, y::$Y) = div(x - mod(x, y), y)
+    @eval Base.cld(x::$X, y::$Y) = -fld(-x, y)
+end
 Base.isinteger(x::Sym) = x == trunc(x)
 
-for (_, _, T) in DTYPE_TABLE
+for T in values(DTYPES)
     @eval begin
         (::Type{$T})(x::Sym) = cast($T, x)
         Base.convert(::Type{$T}, x::Sym) = cast($T, x)

@@ -95,7 +95,6 @@ function Base.reshape(x::TCUArray{T}, dims::Dims{M}) where {T,M}
     return unsafe_array(x.storage, x.pointer, dims, strides)
 end
 Base.reshape(x::Wrapped, dims::Dims) = reshape(strided_output(x), dims)
-Base._reshape(x::AnyTCU, dims::Dims) = reshape(x, dims)
 
 # Splits and merges modes: each run of old modes that is evenly spaced becomes a run of new ones with the same product.
 function reshaped_strides(x::TCUArray, dims::Dims{M}) where {M}
@@ -158,7 +157,8 @@ end
 Base.reverse(x::AnyTCU; dims = :) = copy(reversed(strided(x), dims === (:) ? (1:ndims(x)) : dims))
 Base.reverse(x::TCUVector) = copy(reversed(x, 1))
 
-function Base.circshift(x::AnyTCU, shifts)
+Base.circshift(x::AnyTCU, shift::Real) = circshift(x, (Integer(shift),))
+function Base.circshift(x::AnyTCU, shifts::Tuple{Vararg{Integer}})
     y = copy(x)
     for (d, shift) in enumerate(shifts)
         n = size(y, d)

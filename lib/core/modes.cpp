@@ -17,8 +17,10 @@ bool inside(const Mode &a, const Mode &b, const int *lead, int n_lead) {
 }
 
 bool contiguous(const Mode &inner, const Mode &outer, int n_operands) {
-  for (int k = 0; k < n_operands; ++k)
-    if (outer.stride[k] != inner.stride[k] * inner.extent) return false;
+  for (int k = 0; k < n_operands; ++k) {
+    int64_t next;
+    if (__builtin_mul_overflow(inner.stride[k], inner.extent, &next) || outer.stride[k] != next) return false;
+  }
   return true;
 }
 

@@ -20,14 +20,15 @@ bool Problem::empty() const {
 }
 
 int64_t Problem::bytes() const {
-  int64_t total = 0;
+  // A window view (strides 1, 1) has more elements than bytes, so a product may pass what an int64 holds.
+  __int128 total = 0;
   for (int k = 0; k <= n_inputs; ++k) {
-    int64_t n = bytes_of(dtype(k));
+    __int128 n = bytes_of(dtype(k));
     for (const Mode &m : modes)
       if (m.stride[k] != 0 && !(k == 0 && m.role == Role::R)) n *= m.extent;
     total += k == 0 && reads_out ? 2 * n : n;
   }
-  return total;
+  return int64_t(std::min<__int128>(total, INT64_MAX));
 }
 
 std::string Problem::pattern() const {
@@ -72,9 +73,10 @@ const char *input_name(int i) {
   return names[i];
 }
 
-uint8_t alignment_class(const void *data, int stated) {
-  const uintptr_t bits = stated > 0 ? uintptr_t(stated) : reinterpret_cast<uintptr_t>(data) | 16;
-  return uint8_t(std::min(__builtin_ctzll(bits | 16), 4));
+// At least the element's own, which check_tensor and check_pointers hold every pointer to.
+uint8_t alignment_class(const void *data, int stated, DType d) {
+  const uintptr_t bits = stated > 0 ? uintptr_t(stated) : reinterpret_cast<uintptr_t>(data);
+  return uint8_t(std::max(__builtin_ctzll(bits | 16), __builtin_ctz(unsigned(bytes_of(real_part_of(d))))));
 }
 
 // The checks and fields that all families share. Layouts stay on the caller's stack.
@@ -91,6 +93,7 @@ void check(const Request &r, Checked &c, Problem &p) {
   if (r.n_inputs > 0 && !r.inputs) fail(Code::null, "inputs is null and n_inputs is %d", r.n_inputs);
   if (r.alignment < 0 || (r.alignment & (r.alignment - 1)))
     fail(Code::option, "options.alignment is %d and must be a power of two", r.alignment);
+  const int stated = r.need_data ? 0 : r.alignment;  // it promises what a plan's pointers will be; a call has its pointers
   c.out = check_tensor(r.out, "out", r.need_data);
   check_no_self_overlap(c.out, "out");
   p.expr = r.expr ? r.expr : Expr::identity();
@@ -98,11 +101,11 @@ void check(const Request &r, Checked &c, Problem &p) {
   p.out = r.out.dtype;
   p.determinism = r.determinism;
   p.reads_out = r.reads_out;
-  p.alignment[0] = alignment_class(r.out.data, r.alignment);
+  p.alignment[0] = alignment_class(r.out.data, stated, r.out.dtype);
   for (int i = 0; i < r.n_inputs; ++i) {
     c.in[i] = check_tensor(r.inputs[i], input_name(i), r.need_data);
     p.in[i] = r.inputs[i].dtype;
-    p.alignment[1 + i] = alignment_class(r.inputs[i].data, r.alignment);
+    p.alignment[1 + i] = alignment_class(r.inputs[i].data, stated, r.inputs[i].dtype);
     const Layout &l = c.in[i];
     for (int m = c.rank; m < l.rank; ++m) c.space[m] = 1;
     c.rank = std::max(c.rank, l.rank);
@@ -184,9 +187,7 @@ void build_modes(const Checked &c, int rank, const int64_t *extents, const Role 
 void check_space(const Checked &c) {
   int64_t n = 1;
   for (int m = 0; m < c.rank; ++m)
-    if (c.space[m] == 0) return;
-  for (int m = 0; m < c.rank; ++m)
-    if (__builtin_mul_overflow(n, c.space[m], &n))
+    if (__builtin_mul_overflow(n, std::max<int64_t>(c.space[m], 1), &n))
       fail(Code::overflow, "the inputs' joint space has more elements than an int64 can count");
 }
 
@@ -277,6 +278,7 @@ Problem make_scan(const Request &r, ReduceOp op, int dim, ScanFlags flags) {
   }
   check_overlap(r, c, true, p);
   set_accumulator(r, p, accumulator_of(op, p.element));
+  if (r.reads_out && p.acc == DType::bool_) fail(Code::option, "beta makes no sense for a Bool result");
   Role roles[kMaxRank] = {};
   roles[dim] = Role::S;
   int rank = std::max(c.rank, c.out.rank);
@@ -332,7 +334,8 @@ void check_pointers(const Problem &p, const Pointers &at) {
     if (reinterpret_cast<uintptr_t>(data) & ((uintptr_t(1) << p.alignment[k]) - 1))
       fail(Code::alignment, "%s is not a multiple of the %d bytes that the plan was made for; see options.alignment", name,
            1 << p.alignment[k]);
-    if (k == 0 || (p.in_place && data == at.out && same_strides(p, 0, k))) continue;
+    if (k == 0) continue;
+    if (p.in_place && data == at.out && bytes_of(p.out) == bytes_of(p.dtype(k)) && same_strides(p, 0, k)) continue;
     if (may_overlap(at.out, out, data, layout_of(p, k)))
       fail(Code::overlap, "out overlaps input %d%s", k - 1,
            data == at.out ? "; make the plan with out and that input at one address to run it in place" : "; write to a copy");

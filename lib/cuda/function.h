@@ -28,12 +28,15 @@ std::string source_of(const Instance &f);
 
 // A function that the library ships, by name_of; null if it does not (shipped.cpp).
 const void *shipped(const std::string &name);
+// Which op it stands for, where one shipped function holds several (device/map.cuh); else 0.
+int shipped_selector(const std::string &name);
 
 // A function ready to be launched on a device: cudaLaunchKernelExC takes it whichever way it came.
 struct Function {
   const void *handle = nullptr;
   bool compiled = false;   // at run time
   int max_threads = 1024;
+  int ordinal = 0;         // of the device that launch() makes current
   int blocks_per_processor(int block, int shared_bytes) const;
 };
 

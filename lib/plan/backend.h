@@ -31,6 +31,7 @@ struct LaunchConfig {
   int block = 1;          // threads a block
   int shared_bytes = 0;   // dynamic
   int64_t split = 1;      // parts that one output's elements are cut into
+  int64_t chunk = 0;      // elements, or rows of them, in such a part
   int vector = 1;         // elements of one access
   int items = 1;          // accesses, or elements, a thread has in flight
   int variant = 0;        // which instantiation, where a kernel has several

@@ -6,10 +6,26 @@
 
 namespace tcu {
 
+namespace {
+
+// The values of the tape's constants, each as its 16 bytes.
+std::string constants_of(const Expr &expr) {
+  std::string values;
+  for (const Node &n : expr.nodes()) {
+    if (n.kind != NodeKind::constant) continue;
+    char value[16] = {};
+    store_compute(value, n.dtype, n.value);
+    values.append(value, sizeof value);
+  }
+  return values;
+}
+
+}  // namespace
+
 Planner::Planner(std::unique_ptr<Backend> backend) : backend_(std::move(backend)), calls_(backend_->kernels().size()) {}
 
 std::shared_ptr<const Plan> Planner::plan(const Problem &problem, const char *pin) {
-  const Key key{problem, pin ? pin : ""};
+  const Key key{problem, pin ? pin : "", constants_of(*problem.expr)};
   if (auto found = cache_.find(key)) return found;
   return cache_.insert(key, make(problem, key.pin));
 }
@@ -44,13 +60,13 @@ std::shared_ptr<const Plan> Planner::make(const Problem &asked, const std::strin
 
 void Planner::execute(const Plan &plan, const Execution &given, size_t workspace_bytes) {
   if (!plan.kernel) return;
-  calls_[size_t(plan.row)].fetch_add(1, std::memory_order_relaxed);
   const size_t need = plan.config.workspace_bytes;
+  if (given.workspace && workspace_bytes < need)
+    fail(Code::workspace, "the workspace has %zu bytes and the plan needs %zu; see tcu_plan_workspace", workspace_bytes, need);
+  calls_[size_t(plan.row)].fetch_add(1, std::memory_order_relaxed);
   if (need == 0) return plan.kernel->launch(plan, given, *backend_);
 
   Execution e = given;
-  if (e.workspace && workspace_bytes < need)
-    fail(Code::workspace, "the workspace has %zu bytes and the plan needs %zu; see tcu_plan_workspace", workspace_bytes, need);
   struct Pooled {
     Backend &backend;
     void *data, *stream;

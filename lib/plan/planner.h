@@ -26,13 +26,17 @@ class Planner {
  private:
   std::shared_ptr<const Plan> make(const Problem &problem, const std::string &pin) const;
 
+  // A plan holds the values of its expression's constants (in `prepared`), and two equal Problems may differ in them.
   struct Key {
     Problem problem;
-    std::string pin;
+    std::string pin, constants;
     bool operator==(const Key &) const = default;
   };
   struct KeyHash {
-    size_t operator()(const Key &k) const { return k.problem.hash() ^ std::hash<std::string>{}(k.pin); }
+    size_t operator()(const Key &k) const {
+      const std::hash<std::string> text;
+      return k.problem.hash() ^ text(k.pin) ^ (text(k.constants) << 1);
+    }
   };
   std::unique_ptr<Backend> backend_;
   LruCache<Key, std::shared_ptr<const Plan>, KeyHash> cache_{kCapacity};

@@ -1,0 +1,103 @@
+"""PyTorch on the cases, eager, results written into tensors that are there already; with TCU_BENCH_COMPILE=1 also through
+torch.compile where the case is an expression (seconds a case)."""
+import os
+
+import torch
+
+import common
+from gpu_peer import GpuPeer
+
+DTYPES = {"bool": torch.bool, "i8": torch.int8, "i16": torch.int16, "i32": torch.int32, "i64": torch.int64,
+          "u8": torch.uint8, "f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "f64": torch.float64}
+
+
+def into(f):
+    return lambda *a: f(*a[:-1], out=a[-1]) if a[-1] is not None else f(*a[:-1])
+
+
+FUNCTIONS = {**{n: into(getattr(torch, n)) for n in ("add", "multiply", "divide", "negative", "tanh", "exp", "log", "sqrt",
+                                                     "abs", "sigmoid")},
+             "subtract": into(torch.sub), "abs2": into(torch.square), "relu": lambda x, out: torch.relu(x)}
+
+
+class Torch(GpuPeer):
+    name, version, dtypes = "torch", torch.__version__, DTYPES
+
+    def __init__(self, args):
+        super().__init__(args)
+        self.cache_bytes = torch.cuda.get_device_properties(0).L2_cache_size
+        self.junk = torch.empty(2, 64 << 20, dtype=torch.float32, device="cuda")
+
+    def flat(self, n, dtype):
+        if DTYPES[dtype].is_floating_point:
+            x = torch.empty(n, dtype=DTYPES[dtype], device="cuda")
+            return x.uniform_(-1, 1)
+        return torch.randint(-100 if dtype[0] == "i" else 0, 101 if dtype != "bool" else 2, (n,), dtype=DTYPES[dtype],
+                             device="cuda")
+
+    def strided(self, flat, shape, strides, offset):
+        return torch.as_strided(flat, shape, strides, offset)
+
+    def empty(self, shape, dtype):
+        return torch.empty(shape, dtype=DTYPES[dtype], device="cuda")
+
+    def event(self):
+        return torch.cuda.Event(enable_timing=True)
+
+    def elapsed_us(self, start, stop):
+        return start.elapsed_time(stop) * 1000
+
+    def synchronize(self):
+        torch.cuda.synchronize()
+
+    def busy(self, us):
+        for _ in range(int(us / 130) + 1 if us > 0 else 0):
+            self.junk[0].copy_(self.junk[1])
+
+    def ways(self, case):
+        axes, fold = list(case.axes), case.fold
+        inner = lambda x: common.evaluate(case.inner, x, FUNCTIONS)
+        if not fold:
+            eager = lambda out, x: common.evaluate(case.inner, x, FUNCTIONS, out)
+        elif case.is_scan:
+            if fold not in ("cumsum", "cumprod"):
+                return
+            eager = lambda out, x: getattr(torch, fold)(inner(x), axes[0], out=out)
+        elif fold in ("max", "min"):
+            f = torch.amax if fold == "max" else torch.amin
+            eager = lambda out, x: f(inner(x), axes, keepdim=True, out=out)
+        elif fold in ("argmax", "argmin"):
+            f = getattr(torch, fold)
+            if len(axes) == 1:
+                eager = lambda out, x: f(inner(x), axes[0], keepdim=True, out=out)
+            else:  # torch has one axis only; the folded axes are adjacent in our cases, and so merge for nothing
+                first, last = min(axes), max(axes)
+                if last - first + 1 != len(axes):
+                    return
+                shape = case.out_shape[::-1]
+                eager = lambda out, x: f(x[0].flatten(first, last), first).reshape(shape)
+        elif fold == "sum":
+            dtype = DTYPES[case.out]
+            eager = lambda out, x: torch.sum(inner(x), axes, keepdim=True, dtype=dtype, out=out)
+        else:
+            return
+        yield "eager", eager
+        # torch.compile in a way of its own: it may not write into out.
+        if os.environ.get("TCU_BENCH_COMPILE") == "1" and (len(case.inputs) > 1 or not case.is_plain()):
+            if fold == "sum":
+                compiled = torch.compile(lambda *x: inner(x).sum(axes, keepdim=True), dynamic=False)
+            elif not fold:
+                compiled = torch.compile(lambda *x: inner(x), dynamic=False)
+            else:
+                return
+            yield "compiled", lambda out, x: compiled(*x)
+
+    def to_numpy(self, x):
+        return x.double().cpu().numpy() if x.dtype != torch.int64 else x.cpu().numpy()
+
+    def release(self):
+        super().release()
+        torch.cuda.empty_cache()
+
+
+common.main(Torch)

@@ -1,0 +1,158 @@
+#include "data.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <random>
+
+namespace bench {
+namespace {
+
+double from_half(uint16_t bits) {
+  int exponent = bits >> 10 & 31, fraction = bits & 1023;
+  double magnitude = exponent == 31  ? (fraction ? NAN : INFINITY)
+                     : exponent == 0 ? std::ldexp(fraction, -24)
+                                     : std::ldexp(1024 + fraction, exponent - 25);
+  return bits >> 15 ? -magnitude : magnitude;
+}
+
+// For |value| < 65504, rounded to nearest even: the current rounding mode's std::nearbyint.
+uint16_t to_half(double value) {
+  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+  double magnitude = std::fabs(value);
+  int exponent = magnitude < 0x1p-14 ? -14 : std::ilogb(magnitude);
+  int units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));  // of 2^(exponent-10), up to 2048
+  return sign | static_cast<uint16_t>(magnitude < 0x1p-14 ? units : ((exponent + 14) << 10) + units);
+}
+
+uint16_t to_bfloat(double value) {
+  uint32_t bits = std::bit_cast<uint32_t>(static_cast<float>(value));
+  return static_cast<uint16_t>((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+template <class T>
+double load_as(const void *from) {
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  return static_cast<double>(value);
+}
+template <class T>
+void store_as(T value, void *to) {
+  std::memcpy(to, &value, sizeof value);
+}
+
+}  // namespace
+
+tcu_dtype_t dtype_of(const std::string &name) {
+  static const std::map<std::string, tcu_dtype_t> dtypes = {
+      {"bool", TCU_BOOL},     {"i8", TCU_INT8},     {"i16", TCU_INT16},   {"i32", TCU_INT32},  {"i64", TCU_INT64},
+      {"u8", TCU_UINT8},      {"u16", TCU_UINT16},  {"u32", TCU_UINT32},  {"u64", TCU_UINT64}, {"f16", TCU_FLOAT16},
+      {"bf16", TCU_BFLOAT16}, {"f32", TCU_FLOAT32}, {"f64", TCU_FLOAT64},
+  };
+  auto found = dtypes.find(name);
+  if (found == dtypes.end()) throw std::invalid_argument("no dtype '" + name + "' in bench");
+  return found->second;
+}
+
+double load_element(tcu_dtype_t dtype, const void *from) {
+  switch (dtype) {
+    case TCU_BOOL:
+    case TCU_UINT8:
+      return load_as<uint8_t>(from);
+    case TCU_INT8:
+      return load_as<int8_t>(from);
+    case TCU_INT16:
+      return load_as<int16_t>(from);
+    case TCU_UINT16:
+      return load_as<uint16_t>(from);
+    case TCU_INT32:
+      return load_as<int32_t>(from);
+    case TCU_UINT32:
+      return load_as<uint32_t>(from);
+    case TCU_INT64:
+      return load_as<int64_t>(from);
+    case TCU_UINT64:
+      return load_as<uint64_t>(from);
+    case TCU_FLOAT16:
+      return from_half(static_cast<uint16_t>(load_as<uint16_t>(from)));
+    case TCU_BFLOAT16:
+      return std::bit_cast<float>(static_cast<uint32_t>(load_as<uint16_t>(from)) << 16);
+    case TCU_FLOAT32:
+      return load_as<float>(from);
+    default:
+      return load_as<double>(from);
+  }
+}
+
+void store_element(tcu_dtype_t dtype, double value, void *to) {
+  switch (dtype) {
+    case TCU_BOOL:
+      return store_as<uint8_t>(value != 0, to);
+    case TCU_UINT8:
+      return store_as(static_cast<uint8_t>(value), to);
+    case TCU_INT8:
+      return store_as(static_cast<int8_t>(value), to);
+    case TCU_INT16:
+      return store_as(static_cast<int16_t>(value), to);
+    case TCU_UINT16:
+      return store_as(static_cast<uint16_t>(value), to);
+    case TCU_INT32:
+      return store_as(static_cast<int32_t>(value), to);
+    case TCU_UINT32:
+      return store_as(static_cast<uint32_t>(value), to);
+    case TCU_INT64:
+      return store_as(static_cast<int64_t>(value), to);
+    case TCU_UINT64:
+      return store_as(static_cast<uint64_t>(value), to);
+    case TCU_FLOAT16:
+      return store_as(to_half(value), to);
+    case TCU_BFLOAT16:
+      return store_as(to_bfloat(value), to);
+    case TCU_FLOAT32:
+      return store_as(static_cast<float>(value), to);
+    default:
+      return store_as(value, to);
+  }
+}
+
+void Pool::prepare(tcu_dtype_t dtype, int64_t elements) {
+  const int64_t size = tcu_dtype_bytes(dtype);
+  if (dtype == dtype_ && elements <= filled_) return;
+  if (dtype != dtype_) {
+    dtype_ = dtype;
+    filled_ = 0;
+    std::mt19937_64 random(20261121);
+    block_.resize(period);
+    bool is_float = dtype == TCU_FLOAT16 || dtype == TCU_BFLOAT16 || dtype == TCU_FLOAT32 || dtype == TCU_FLOAT64;
+    bool is_signed = dtype >= TCU_INT8 && dtype <= TCU_INT64;
+    std::vector<char> bytes(period * size);
+    for (int64_t i = 0; i < period; i++) {
+      double unit = static_cast<double>(random() >> 11) * 0x1p-53;
+      double value = is_float            ? 2 * unit - 1
+                     : dtype == TCU_BOOL ? std::floor(2 * unit)
+                     : is_signed         ? std::floor(201 * unit) - 100
+                                         : std::floor(101 * unit);
+      // The second half is the first one negated: a sum over many periods stays as small as one over half a period,
+      // which float16 can hold.
+      if (i > period / 2 && (is_float || is_signed)) value = -block_[i - period / 2 - 1];
+      store_element(dtype, value, &bytes[i * size]);
+      block_[i] = load_element(dtype, &bytes[i * size]);
+    }
+    buffer_.reserve(std::max(elements, period) * size);
+    must(tcu_copy(device_.context, buffer_.at(0), bytes.data(), bytes.size(), device_.stream));
+    filled_ = period;
+  } else if (static_cast<size_t>(elements * size) > buffer_.bytes()) {
+    throw std::logic_error("a pool does not grow: prepare it for the largest case first");
+  }
+  // Doubling copies keep the period: each starts at a multiple of it.
+  for (int64_t total = buffer_.bytes() / size; filled_ < total;) {
+    int64_t n = std::min(filled_, total - filled_);
+    must(tcu_copy(device_.context, buffer_.at(filled_ * size), buffer_.at(0), n * size, device_.stream));
+    filled_ += n;
+  }
+  device_.synchronize();
+}
+
+}  // namespace bench

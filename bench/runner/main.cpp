@@ -1,0 +1,41 @@
+// tcu_bench: times libtcuops on the cases of cases.json through its C ABI alone, as a caller would.
+//   tcu_bench --device cpu|cuda [--group G] [--case NAME] [--dtype f32] [--family scan] [--kernel NAME] [--quick]
+//             [--budget SECONDS] [--cases FILE] [--out FILE]
+// Writes one JSON object a line: what the device is, a row a case (see bench/run.py for the fields), what was left out.
+#include <chrono>
+#include <cstdio>
+
+#include "case_run.h"
+
+int main(int argc, char **argv) {
+  using namespace bench;
+  auto start = std::chrono::steady_clock::now();
+  auto seconds = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
+  const Options options = parse_options(argc, argv);
+  const std::vector<Case> cases = load_cases(options);
+  try {
+    Device device(options.device);
+    RowFile out(options.out);
+    out.meta("device", device.info.name);
+    out.meta("processors", std::to_string(device.info.processors));
+    CaseRunner runner(device, options, cases);
+    int wrong = 0, left = 0;
+    for (const Case &c : cases) {
+      if (seconds() > options.budget) {
+        left++;
+        continue;
+      }
+      Row row = runner.run(c);
+      out.row(c, row);
+      wrong += row.correct != 1;
+      std::fprintf(stderr, "%-28s %-5s %-14s %-22s %10.1f us %8.1f GB/s %s %s\n", c.name.c_str(), c.dtype.c_str(),
+                   c.expr.c_str(), row.kernel.c_str(), row.us, c.bytes() / row.us / 1e3,
+                   row.correct == 1 ? "ok" : "WRONG", row.note.c_str());
+    }
+    if (left) out.meta("left out", std::to_string(left) + " cases: the time budget was spent");
+    return wrong ? 1 : 0;
+  } catch (const std::exception &e) {
+    std::fprintf(stderr, "tcu_bench: %s\n", e.what());
+    return 2;
+  }
+}

@@ -1,0 +1,307 @@
+# Broadcasting: a tree of dotted calls becomes one Expr over the arrays in it, and one call of the library.
+
+using Base.Broadcast: Broadcasted, BroadcastStyle, AbstractArrayStyle, DefaultArrayStyle, broadcasted
+
+struct TCUStyle{N} <: AbstractArrayStyle{N} end
+TCUStyle(::Val{N}) where {N} = TCUStyle{N}()
+TCUStyle{M}(::Val{N}) where {M,N} = TCUStyle{N}()
+
+Broadcast.BroadcastStyle(::Type{<:TCUArray{T,N}}) where {T,N} = TCUStyle{N}()
+for W in (:Transpose, :Adjoint)
+    @eval Broadcast.BroadcastStyle(::Type{<:$W{T,<:TCUArray{T}}}) where {T} = TCUStyle{2}()
+end
+Broadcast.BroadcastStyle(::Type{<:PermutedDimsArray{T,N,perm,iperm,<:TCUArray{T}}}) where {T,N,perm,iperm} = TCUStyle{N}()
+Broadcast.BroadcastStyle(::TCUStyle{M}, ::DefaultArrayStyle{N}) where {M,N} = TCUStyle{max(M, N)}()
+
+"A tree of dotted calls that has a TCUArray in it."
+const TCUBroadcast = Broadcasted{<:TCUStyle}
+Broadcast.BroadcastStyle(::TCUStyle{M}, ::TCUStyle{N}) where {M,N} = TCUStyle{max(M, N)}()
+
+Base.similar(bc::TCUBroadcast, ::Type{T}) where {T} = new_array(context(bc), T, map(length, axes(bc)))
+Base.similar(bc::TCUBroadcast, ::Type{T}, dims) where {T} = new_array(context(bc), T, map(length, dims))
+
+# The device of a tree: its first array's.
+context(bc::Broadcasted) = context_among(bc.args)
+context_among(::Tuple{}) = nothing
+context_among(args::Tuple) = context_among(find_context(args[1]), Base.tail(args))
+context_among(c::Context, _) = c
+context_among(::Nothing, rest) = context_among(rest)
+find_context(x::AnyTCU) = context(x)
+find_context(bc::Broadcasted) = context(bc)
+find_context(x) = nothing
+
+# ---- laying out the arguments of one call ----
+
+function tensor!(call::Call, x::TCUArray{T,N}) where {T,N}
+    N <= MAX_RANK || throw(ArgumentError("the library takes arrays of up to $MAX_RANK dimensions, not $N"))
+    context(x) === call.context ||
+        throw(ArgumentError("the arrays of one call must be on one device: $(context(x)) and $(call.context)"))
+    extents = pointer(call.modes, call.n_modes + 1)
+    for d in 1:N
+        @inbounds call.modes[call.n_modes + d] = x.dims[d]
+        @inbounds call.modes[call.n_modes + N + d] = x.strides[d]
+    end
+    call.n_modes += 2N
+    return CTensor(x.pointer, extents, extents + 8N, dtype_id(T), N)
+end
+
+push_out!(call::Call, x::TCUArray) = (call.out = tensor!(call, x); call.target = x; nothing)
+
+# An input as the library lays it out, without looking whether it is there already or overlaps the output.
+function push_input!(call::Call, x::TCUArray)
+    call.n_inputs < MAX_INPUTS ||
+        throw(ArgumentError("an expression takes up to $MAX_INPUTS different arrays; split it in two"))
+    call.inputs[call.n_inputs += 1] = tensor!(call, x)
+    return
+end
+
+same_tensor(a::CTensor, b::CTensor) = a.data == b.data && a.dtype == b.dtype && a.rank == b.rank &&
+    Base.all(i -> unsafe_load(a.extents, i) == unsafe_load(b.extents, i), 1:2a.rank)
+
+# One array of an expression: its input, new or one that is there already.
+function push_leaf!(call::Call, x::TCUArray)
+    target = call.target
+    if target isa TCUArray && overlaps(target, x) && !same_layout(target, x)
+        x = copy(x)
+        push!(call.roots, x)
+    end
+    call.n_leaves < MAX_LEAVES || throw(ArgumentError("an expression names up to $MAX_LEAVES arrays; split it in two"))
+    modes_before = call.n_modes
+    push_input!(call, x)
+    input = call.n_inputs
+    for i in 1:input-1
+        if same_tensor(call.inputs[i], call.inputs[input])
+            call.n_inputs, call.n_modes = input - 1, modes_before
+            input = i
+            break
+        end
+    end
+    call.leaf_inputs |= UInt128(input - 1) << (4 * call.n_leaves)
+    call.n_leaves += 1
+    return
+end
+
+# Walks a tree in the order in which `record` walks it: a call's function first, then its arguments.
+collect!(call::Call, bc::Broadcasted) = (capture!(call, bc.f); collect_all!(call, bc.args))
+collect_all!(call::Call, ::Tuple{}) = nothing
+collect_all!(call::Call, args::Tuple) = (collect!(call, args[1]); collect_all!(call, Base.tail(args)))
+collect!(call::Call, x::TCUArray) = push_leaf!(call, x)
+collect!(call::Call, x::Union{AbstractArray,Tuple}) = push_leaf!(call, rooted!(call, device_array(call.context, x)))
+collect!(call::Call, x::Ref) = collect_value!(call, x[])
+collect!(call::Call, x) = collect_value!(call, x)
+collect_value!(call::Call, x::Type) = nothing
+collect_value!(call::Call, x) = capture!(call, x)
+
+rooted!(call::Call, x) = (push!(call.roots, x); x)
+
+device_array(c::Context, x::Wrapped) = strided(x)
+device_array(c::Context, x::Tuple) = device_copy(c, Base.collect(promote(x...)))
+device_array(c::Context, x::AbstractRange) = device_copy(c, Base.collect(x))
+device_copy(c::Context, host::Array) = copyto!(new_array(c, eltype(host), size(host)), host)
+function device_array(c::Context, x::AbstractArray)
+    iscpu(c) || throw(ArgumentError(
+        "a $(typeof(x)) is in host memory and the other arrays are on $c; copy it there once with TCUArray(x)"))
+    return wrap(x isa Array ? x : Base.collect(x); context = c)
+end
+
+# ---- recording and the cache of recordings ----
+
+# How an expression is run: its handle (null for the plain copy of input 0) and its dtype, or why it cannot be recorded.
+struct Recording
+    expression::Union{Nothing,Expression}
+    result::DataType
+    failure::String
+end
+handle(r::Recording) = (e = r.expression; e === nothing ? C_NULL : e.handle)
+
+struct Variant
+    leaf_inputs::UInt128
+    baked::Vector{Any}
+    world::UInt                 # methods may have been redefined since
+    recording::Recording
+end
+
+const RECORDINGS = IdDict{Any,Vector{Variant}}()
+const RECORDINGS_LOCK = Threads.SpinLock()
+const MAX_VARIANTS = 64
+
+function recording(call::Call, bc::Broadcasted)
+    call.volatile && return record(call, bc)
+    world = Base.get_world_counter()
+    found = find_recording(call, typeof(bc), world)
+    return found === nothing ? record_and_keep(call, bc, world) : found
+end
+
+function find_recording(call::Call, @nospecialize(key), world::UInt)
+    lock(RECORDINGS_LOCK)
+    variants = get(RECORDINGS, key, nothing)
+    found = nothing
+    if variants !== nothing
+        for v in variants
+            if v.world == world && v.leaf_inputs == call.leaf_inputs && same_values(v.baked, call.baked)
+                found = v.recording
+                break
+            end
+        end
+    end
+    unlock(RECORDINGS_LOCK)
+    return found
+end
+
+same_values(a::Vector{Any}, b::Vector{Any}) = length(a) == length(b) && Base.all(i -> a[i] === b[i], 1:length(a))
+
+@noinline function record_and_keep(call::Call, bc::Broadcasted, world::UInt)
+    r = record(call, bc)
+    variant = Variant(call.leaf_inputs, copy(call.baked), world, r)
+    lock(RECORDINGS_LOCK)
+    variants = get!(() -> Variant[], RECORDINGS, typeof(bc))
+    filter!(v -> v.world == world, variants)
+    length(variants) < MAX_VARIANTS || empty!(variants)
+    push!(variants, variant)
+    unlock(RECORDINGS_LOCK)
+    return r
+end
+
+struct Recorder
+    leaf_inputs::UInt128
+    leaves::Base.RefValue{Int}
+    slots::Base.RefValue{Int}
+end
+
+function record(call::Call, @nospecialize(bc))
+    value = try
+        symbol_of(Recorder(call.leaf_inputs, Ref(0), Ref(0)), bc)
+    catch e
+        reason = explain(e, user_line(catch_backtrace()))
+        reason === nothing && rethrow()
+        return Recording(nothing, Nothing, reason)
+    end
+    if !(value isa Sym)
+        value isa Element || return Recording(nothing, Nothing,
+            "the function returns a $(typeof(value)), and the library's arrays hold $(dtype_names())")
+        value = constant(value)
+    end
+    expression = is_identity(value.tape) ? nothing : Expression(value.tape)
+    return Recording(expression, symbol_type(typeof(value)), "")
+end
+
+function symbol_of(r::Recorder, @nospecialize(bc::Broadcasted))
+    f = symbolize(r.slots, bc.f)
+    args = Any[symbol_of(r, a) for a in bc.args]
+    return record_call(f, (args...,))
+end
+function symbol_of(r::Recorder, @nospecialize(x::Union{AbstractArray,Tuple}))
+    input = Int((r.leaf_inputs >> (4 * r.leaves[])) & 0xf)
+    r.leaves[] += 1
+    T = x isa Tuple ? promote_type(map(typeof, x)...) : eltype(x)
+    isdtype(T) || throw(Unrecordable("the library has no dtype for $T"))
+    return input_symbol(T, input)
+end
+symbol_of(r::Recorder, @nospecialize(x::Ref)) = symbolize(r.slots, x[])
+symbol_of(r::Recorder, @nospecialize(x)) = symbolize(r.slots, x)
+
+"""
+    TCUOps.recording_error(f, xs...) -> String
+
+Why `f.(xs...)` cannot be one call of the library, or an empty string if it can. What cannot runs in Base's loops on the CPU,
+and is an ArgumentError with this message on a GPU.
+"""
+function recording_error(f, xs...)
+    bc = broadcasted(f, xs...)
+    return GC.@preserve bc with_call(call -> (collect!(call, bc); record(call, bc).failure), context(bc))
+end
+
+# ---- running ----
+
+call_map(call::Call, expression::Ptr{Cvoid}) = (options = set_options!(call);
+    GC.@preserve call options check(@tcu tcu_map(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor}, expression::Ptr{Cvoid},
+        call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor}, pointer(options)::Ptr{COptions})::Int32))
+
+# dest .= bc in one call; dest has the tree's axes.
+function run_map!(dest::TCUArray, bc::Broadcasted)
+    isempty(dest) && return dest
+    failure = GC.@preserve dest bc with_call(context(dest)) do call
+        push_out!(call, dest)
+        collect!(call, bc)
+        r = recording(call, bc)
+        isempty(r.failure) || return r.failure
+        GC.@preserve r call_map(call, handle(r))
+        return ""
+    end
+    isempty(failure) || host_map!(dest, bc, failure)
+    return dest
+end
+
+# What cannot be recorded runs on the CPU by Base's loop, and on no other device.
+function host_map!(dest::TCUArray, bc::Broadcasted, failure::String)
+    iscpu(context(dest)) || throw(ArgumentError(failure))
+    count_outside(string("broadcast: ", failure))
+    GC.@preserve dest bc copyto!(hostview(dest), Broadcast.instantiate(host_tree(bc)))
+    return dest
+end
+host_tree(bc::Broadcasted) = broadcasted(bc.f, map(host_tree, bc.args)...)
+host_tree(x::AnyTCU) = hostview(x)
+host_tree(x) = x
+
+function Base.copy(bc::TCUBroadcast)
+    T = Broadcast.combine_eltypes(bc.f, bc.args)
+    isconcretetype(T) || (T = recorded_eltype(bc))
+    return run_map!(similar(bc, T), bc)
+end
+
+# Inference gave up: the type that recording finds, or that the first element has.
+@noinline function recorded_eltype(bc::Broadcasted)
+    r = GC.@preserve bc with_call(context(bc)) do call
+        collect!(call, bc)
+        recording(call, bc)
+    end
+    isempty(r.failure) && return r.result
+    iscpu(context(bc)) && !isempty(bc) || throw(ArgumentError(r.failure))
+    return GC.@preserve bc typeof(first(Broadcast.instantiate(host_tree(bc))))
+end
+
+function into!(dest::AnyTCU, bc::Broadcasted)
+    axes(dest) == axes(bc) || Broadcast.throwdm(axes(dest), axes(bc))
+    run_map!(strided_output(dest), bc)
+    return dest
+end
+Base.copyto!(dest::AnyTCU, bc::TCUBroadcast) = into!(dest, bc)
+Base.copyto!(dest::AnyTCU, bc::Broadcasted{TCUStyle{0}}) = into!(dest, bc)
+Base.copyto!(dest::AnyTCU, bc::Broadcasted{Nothing}) = into!(dest, bc)
+Base.copyto!(dest::AnyTCU, bc::Broadcasted{<:AbstractArrayStyle{0}}) = into!(dest, bc)
+# Into host memory: computed on the device and copied.
+Base.copyto!(dest::Array, bc::TCUBroadcast) = copyto!(dest, copy(bc))
+Base.copyto!(dest::Array, bc::Broadcasted{TCUStyle{0}}) = fill!(dest, copy(bc)[])
+
+function same_axes(A, B...)
+    Base.all(b -> axes(b) == axes(A), B) ||
+        throw(DimensionMismatch("map needs arrays of one size, not $(join(map(size, (A, B...)), ", "))"))
+end
+# A row vector's map is its column's, as in Base.
+const Mappable = Union{TCUArray,Transpose{<:Any,<:TCUMatrix},Adjoint{<:Any,<:TCUMatrix},Permuted}
+function Base.map(f, A::Mappable, B::AbstractArray...)
+    same_axes(A, B...)
+    return copy(Broadcast.instantiate(Broadcasted{TCUStyle{ndims(A)}}(f, (A, B...))))
+end
+function Base.map!(f, dest::AnyTCU, A::AbstractArray, B::AbstractArray...)
+    same_axes(dest, A, B...)
+    return copyto!(dest, Broadcast.instantiate(Broadcasted{TCUStyle{ndims(dest)}}(f, (A, B...))))
+end
+
+# ---- lazy trees ----
+
+struct Lazy{B}
+    tree::B
+end
+Broadcast.materialize(x::Lazy) = x.tree
+
+"""
+    TCUOps.lazy.(expression)
+
+The tree of a dotted expression, not computed: to be reduced or scanned without a temporary.
+
+    sum(TCUOps.lazy.(abs2.(x .- m)); dims = 1)      # one call of the library
+"""
+lazy(x) = x
+Broadcast.broadcasted(::typeof(lazy), bc::Broadcasted) = Lazy(Broadcast.instantiate(bc))
+Broadcast.broadcasted(::typeof(lazy), x::AnyTCU) = Lazy(x)

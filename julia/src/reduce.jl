@@ -1,0 +1,272 @@
+# Reductions over any set of dims, with the function that is applied first fused in.
+
+"What a reduction or a scan takes: an array of the device's, or a lazy tree over some (`TCUOps.lazy.(...)`)."
+const Reducible = Union{AnyTCU,TCUBroadcast}
+
+struct NoInit end
+
+# One way to fold: the library's op, Julia's operator, and the dtype that comes out for an element's.
+struct Fold{Op}
+    id::Int32
+    op::Op
+end
+fold_type(f::Fold, ::Type{T}) where {T} = typeof(f.op(one(T), one(T)))
+fold_type(f::Fold{<:Union{typeof(max),typeof(min)}}, ::Type{T}) where {T} = T
+
+const SUM = Fold(REDUCE_SUM, Base.add_sum)
+const PROD = Fold(REDUCE_PROD, Base.mul_prod)
+const MAX = Fold(REDUCE_MAX, max)
+const MIN = Fold(REDUCE_MIN, min)
+const ANY = Fold(REDUCE_ANY, |)
+const ALL = Fold(REDUCE_ALL, &)
+
+# The fold that an operator means for elements of type T; nothing if the library has none.
+fold_of(::typeof(Base.add_sum), ::Type) = SUM
+fold_of(::typeof(Base.mul_prod), ::Type) = PROD
+fold_of(::typeof(+), ::Type) = Fold(REDUCE_SUM, +)
+fold_of(::typeof(*), ::Type) = Fold(REDUCE_PROD, *)
+fold_of(::typeof(max), ::Type{<:Real}) = MAX
+fold_of(::typeof(min), ::Type{<:Real}) = MIN
+fold_of(::typeof(&), ::Type{Bool}) = ALL
+fold_of(::typeof(|), ::Type{Bool}) = ANY
+fold_of(op, ::Type) = nothing
+
+# ---- shapes ----
+
+# The dims of a reduction as sorted numbers from 1, those beyond the array's rank left out.
+reduced_dims(N::Int, ::Colon) = collect(1:N)
+reduced_dims(N::Int, d::Integer) = reduced_dims(N, (d,))
+function reduced_dims(N::Int, dims)
+    Base.all(d -> d >= 1, dims) || throw(ArgumentError("reduced dimension(s) must be ≥ 1, got $dims"))
+    return sort!(unique!(Int[d for d in dims if d <= N]))
+end
+
+reduced_size(extents::Dims{N}, dims) where {N} = ntuple(d -> d in dims ? 1 : extents[d], Val(N))
+extents(x) = map(length, axes(x))
+# How many elements each result folds.
+folded_length(x, dims) = foldl((n, d) -> n * length(axes(x)[d]), dims; init = 1)
+
+# The dims that `r` stands for: those where it has extent 1 and x has not.
+function dims_of_output(r, x)
+    N = length(axes(x))
+    for d in 1:max(N, ndims(r))
+        n = d <= N ? length(axes(x)[d]) : 1
+        size(r, d) == n || size(r, d) == 1 ||
+            throw(DimensionMismatch("cannot reduce an array of size $(extents(x)) into one of size $(size(r))"))
+    end
+    return Int[d for d in 1:N if size(r, d) == 1]
+end
+
+# `f` over the arrays as a lazy tree; the array itself where there is nothing to apply.
+tree(::typeof(identity), x::AnyTCU) = strided(x)
+tree(::typeof(identity), x::TCUBroadcast) = x
+tree(f, xs...) = Broadcast.instantiate(Broadcasted{tree_style(xs...)}(f, xs))
+tree_style(xs...) = typeof(Broadcast.combine_styles(xs...))
+
+element_type(x::TCUArray) = eltype(x)
+function element_type(bc::Broadcasted)
+    T = Broadcast.combine_eltypes(bc.f, bc.args)
+    return isconcretetype(T) ? T : recorded_eltype(bc)
+end
+
+# ---- the call ----
+
+collect_input!(call::Call, x::TCUArray) = (push_input!(call, x); nothing)
+function collect_input!(call::Call, bc::Broadcasted)
+    collect!(call, bc)
+    return recording(call, bc)
+end
+input_handle(::Nothing) = C_NULL
+input_handle(r::Recording) = handle(r)
+failure_of(::Nothing) = ""
+failure_of(r::Recording) = r.failure
+
+# out = alpha * fold(x over dims) + beta * out; true, or the reason why x cannot be recorded. alpha and beta are read as the
+# accumulator's dtype, which is named when they are given.
+function try_reduce!(out::TCUArray, id::Int32, x, dims, alpha, beta, ::Type{A}) where {A}
+    return GC.@preserve out x with_call(context(out)) do call
+        call.out = tensor!(call, out)
+        r = collect_input!(call, x)
+        isempty(failure_of(r)) || return failure_of(r)
+        for (i, d) in enumerate(dims)
+            call.dims[i] = d - 1
+        end
+        scaled, added = alpha !== true, beta !== false
+        scaled && (call.coefficients[1] = cscalar(A, alpha))
+        added && (call.coefficients[2] = cscalar(A, beta))
+        accumulator = A === Nothing ? Int32(0) : dtype_id(A)
+        options = set_options!(call; alpha = scaled, beta = added, accumulator = accumulator)
+        GC.@preserve r call options check(@tcu tcu_reduce(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor},
+            id::Int32, input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor},
+            length(dims)::Int32, pointer(call.dims)::Ptr{Int32}, pointer(options)::Ptr{COptions})::Int32)
+        return ""
+    end
+end
+
+function reduce!(out::TCUArray, id::Int32, x, dims; alpha = true, beta = false, accumulator = Nothing)
+    isempty(out) && return out
+    if alpha !== true || beta !== false
+        accumulator === Nothing && (accumulator = accumulator_type(element_type(x), eltype(out)))
+    end
+    failure = try_reduce!(out, id, x, dims, alpha, beta, accumulator)
+    if !isempty(failure)
+        iscpu(context(out)) || throw(ArgumentError(failure))
+        count_outside(string("reduction: ", failure))
+        computed = GC.@preserve x TCUArray_on(context(out), Base.collect(host_tree(x)))
+        try_reduce!(out, id, computed, dims, alpha, beta, accumulator)
+    end
+    return out
+end
+TCUArray_on(c::Context, a::Array) = copyto!(new_array(c, eltype(a), size(a)), a)
+
+# The dtype that sums scaled by a factor are taken in: 16-bit floats in Float32, integers into floats in that float.
+accumulator_type(::Type{T}, ::Type{R}) where {T,R} = widened(promote_type(T, R))
+widened(::Type{T}) where {T<:Union{Float16,BFloat16}} = Float32
+widened(::Type{T}) where {T<:Union{Bool,Signed}} = Int64
+widened(::Type{T}) where {T<:Unsigned} = UInt64
+widened(::Type{T}) where {T} = T
+
+# An output of the reduced size, or of none for dims = :, whose single element is then read.
+function reduce_alloc(fold::Fold, x, ::Type{R}, dims; options...) where {R}
+    out = new_array(context(x), R, reduced_size(extents(x), reduced_dims(length(axes(x)), dims)))
+    reduce!(out, fold.id, x, reduced_dims(length(axes(x)), dims); options...)
+    return out
+end
+function reduce_alloc(fold::Fold, x, ::Type{R}, ::Colon; options...) where {R}
+    out = new_array(context(x), R, ())
+    reduce!(out, fold.id, x, reduced_dims(length(axes(x)), :); options...)
+    return read_element(out, 0)
+end
+
+# ---- mapreduce ----
+
+function fold_over(f, op, x::Reducible, dims, init)
+    t = tree(f, x)
+    fold = fold_of(op, element_type(t))
+    fold === nothing && return host_mapreduce(op, t, dims, init)
+    return fold_tree(fold, t, dims, init)
+end
+
+fold_tree(fold::Fold, t, dims, ::NoInit) = reduce_alloc(fold, t, fold_type(fold, element_type(t)), dims)
+function fold_tree(fold::Fold, t, dims, init)
+    R = promote_type(typeof(init), fold_type(fold, element_type(t)))
+    if folded_length(t, reduced_dims(length(axes(t)), dims)) == 0
+        dims === (:) && return convert(R, init)
+        return fill!(new_array(context(t), R, reduced_size(extents(t), reduced_dims(length(axes(t)), dims))), init)
+    end
+    folded = reduce_alloc(fold, t, R, dims)
+    folded isa TCUArray || return convert(R, fold.op(init, folded))
+    folded .= fold.op.(init, folded)
+    return folded
+end
+
+# An operator that the library does not have: Base's loop on the CPU.
+function host_mapreduce(op, t, dims, init)
+    c = context(t)
+    iscpu(c) || throw(ArgumentError("the library does not reduce by `$op`; it has +, *, max, min, and & and | of Bool"))
+    count_outside("mapreduce by $op")
+    result = GC.@preserve t begin
+        host = t isa TCUArray ? hostview(t) : Base.collect(host_tree(t))
+        init isa NoInit ? Base.mapreduce(identity, op, host; dims = dims) :
+            Base.mapreduce(identity, op, host; dims = dims, init = init)
+    end
+    return result isa Array ? TCUArray_on(c, result) : result
+end
+
+"""
+    mapreduce(f, op, A::TCUArray, Bs...; dims = :, init)
+
+One call of the library for `op` of `+`, `*`, `max`, `min`, and `&`, `|` of Bool, with `f` fused in. `dims` is a number, a
+tuple or `:`; dims beyond the rank are no matter. Sizes of several arrays must agree (DimensionMismatch). Sums and products of
+small integers widen, and 16-bit floats accumulate in Float32, as in Base. Another `op`, or an `f` that cannot be recorded, runs
+in Base's loops on the CPU and is an ArgumentError on a GPU.
+"""
+Base.mapreduce(f, op, A::Reducible; dims = :, init = NoInit()) = fold_over(f, op, A, dims, init)
+function Base.mapreduce(f, op, A::AnyTCU, B::AbstractArray, C::AbstractArray...; dims = :, init = NoInit())
+    same_axes(A, B, C...)
+    return fold_over(identity, op, tree(f, A, B, C...), dims, init)
+end
+Base.reduce(op, A::Reducible; dims = :, init = NoInit()) = fold_over(identity, op, A, dims, init)
+
+# ---- the named reductions ----
+
+for (name, fold) in ((:sum, :SUM), (:prod, :PROD), (:maximum, :MAX), (:minimum, :MIN))
+    @eval begin
+        Base.$name(A::Reducible; dims = :, init = NoInit()) = fold_tree($fold, tree(identity, A), dims, init)
+        Base.$name(f, A::Reducible; dims = :, init = NoInit()) = fold_tree($fold, tree(f, A), dims, init)
+        function Base.$(Symbol(name, :!))(f::Function, r::AnyTCU, A::Reducible; init::Bool = true)
+            reduce_into!($fold, r, tree(f, A), init)
+        end
+        function Base.$(Symbol(name, :!))(r::AnyTCU, A::Reducible; init::Bool = true)
+            reduce_into!($fold, r, tree(identity, A), init)
+        end
+    end
+end
+
+function truth(t)
+    T = element_type(t)
+    T === Bool || throw(TypeError(:any, "the elements that any, all and count look at", Bool, T))
+    return t
+end
+for (name, fold) in ((:any, :ANY), (:all, :ALL))
+    @eval begin
+        Base.$name(A::Reducible; dims = :) = reduce_alloc($fold, truth(tree(identity, A)), Bool, dims)
+        Base.$name(f::Function, A::Reducible; dims = :) = reduce_alloc($fold, truth(tree(f, A)), Bool, dims)
+        Base.$(Symbol(name, :!))(r::AnyTCU, A::Reducible; init::Bool = true) =
+            reduce_into!($fold, r, truth(tree(identity, A)), init)
+        Base.$(Symbol(name, :!))(f::Function, r::AnyTCU, A::Reducible; init::Bool = true) =
+            reduce_into!($fold, r, truth(tree(f, A)), init)
+    end
+end
+const COUNT = Fold(REDUCE_COUNT, +)
+Base.count(A::Reducible; dims = :, init = 0) = count_tree(truth(tree(identity, A)), dims, init)
+Base.count(f, A::Reducible; dims = :, init = 0) = count_tree(truth(tree(f, A)), dims, init)
+function count_tree(t, dims, init)
+    n = reduce_alloc(COUNT, t, typeof(init + 0), dims)
+    return init == 0 ? n : n isa TCUArray ? n .+ init : n + init
+end
+
+Base.extrema(A::Reducible; dims = :) = pairs_of(minimum_of(A, dims), maximum_of(A, dims))
+Base.extrema(f, A::Reducible; dims = :) = Base.extrema(tree(f, A); dims = dims)
+minimum_of(A, dims) = Base.minimum(A; dims = dims)
+maximum_of(A, dims) = Base.maximum(A; dims = dims)
+pairs_of(low, high) = (low, high)
+pairs_of(low::TCUArray, high::TCUArray) = map(tuple, Array(low), Array(high))
+
+# r = fold(t), or fold(r, t) when init is false, over the dims that r's size says.
+function reduce_into!(fold::Fold, r::AnyTCU, t, init::Bool)
+    out = strided_output(r)
+    dims = dims_of_output(out, t)
+    shaped = drop_trailing(out, length(axes(t)))
+    if init
+        reduce!(shaped, fold.id, t, dims)
+    elseif fold.id == REDUCE_SUM
+        reduce!(shaped, fold.id, t, dims; beta = true_value(eltype(out)))
+    elseif folded_length(t, dims) > 0
+        folded = reduce!(similar(shaped), fold.id, t, dims)
+        shaped .= fold.op.(shaped, folded)
+    end
+    return r
+end
+true_value(::Type{T}) where {T} = one(T)
+drop_trailing(x::TCUArray, N) = ndims(x) <= N ? x : reshape(x, ntuple(d -> size(x, d), N))
+
+"""
+    TCUOps.sum!([f,] r, xs...; alpha = 1, beta = 0) -> r
+
+`r = alpha * (the sum of f.(xs...) over the dims where r has extent 1) + beta * r`, in one call of the library and without a
+temporary: what the backward pass of a broadcast is. `xs` are TCUArrays that broadcast with each other, or one lazy tree;
+trailing dims of `r` may be missing. Throws DimensionMismatch when `r` does not fit. `r` must not share memory with `xs`.
+
+    TCUOps.sum!(db, dy)                              # bias gradient: db has size (C, 1), dy (C, N)
+    TCUOps.sum!(*, dscale, dy, xhat; beta = 1)       # accumulates
+"""
+sum!(f::Function, r::AnyTCU, xs::Reducible...; alpha = true, beta = false) = scaled_sum!(r, tree(f, xs...), alpha, beta)
+sum!(r::AnyTCU, x::Reducible; alpha = true, beta = false) = scaled_sum!(r, tree(identity, x), alpha, beta)
+
+function scaled_sum!(r::AnyTCU, t, alpha, beta)
+    out = strided_output(r)
+    reduce!(drop_trailing(out, length(axes(t))), REDUCE_SUM, t, dims_of_output(out, t);
+            alpha = alpha == 1 ? true : alpha, beta = beta == 0 ? false : beta)
+    return r
+end

@@ -1,0 +1,119 @@
+# Scans: cumsum, cumprod, accumulate along one dim, with the function that is applied first fused in.
+
+function scan!(out::TCUArray, id::Int32, x, dim::Int; init = NoInit(), exclusive::Bool = false, reverse::Bool = false)
+    isempty(out) && return out
+    size(out) == extents(x) ||
+        throw(DimensionMismatch("a scan of size $(extents(x)) into an array of size $(size(out))"))
+    accumulator = widened(promote_type(element_type(x), eltype(out)))
+    flags = (exclusive ? SCAN_EXCLUSIVE : 0x00000000) | (reverse ? SCAN_REVERSE : 0x00000000)
+    failure = try_scan!(out, id, x, dim, init, flags, accumulator)
+    if !isempty(failure)
+        iscpu(context(out)) || throw(ArgumentError(failure))
+        count_outside(string("scan: ", failure))
+        computed = GC.@preserve x TCUArray_on(context(out), Base.collect(host_tree(x)))
+        try_scan!(out, id, computed, dim, init, flags, accumulator)
+    end
+    return out
+end
+
+function try_scan!(out::TCUArray, id::Int32, x, dim::Int, init, flags::UInt32, ::Type{A}) where {A}
+    return GC.@preserve out x with_call(context(out)) do call
+        push_out!(call, out)
+        r = collect_input!(call, x)
+        isempty(failure_of(r)) || return failure_of(r)
+        started = !(init isa NoInit)
+        started && (call.coefficients[3] = cscalar(A, init))
+        options = set_options!(call; init = started, scan_flags = flags, accumulator = dtype_id(A))
+        GC.@preserve r call options check(@tcu tcu_scan(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor},
+            id::Int32, input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor},
+            (dim - 1)::Int32, pointer(options)::Ptr{COptions})::Int32)
+        return ""
+    end
+end
+
+# The dim of a scan: it must be named unless there is only one.
+function scan_dim(x, dims)
+    dims isa Integer || throw(ArgumentError("dims must be an integer for a scan, got $dims"))
+    dims >= 1 || throw(ArgumentError("dims must be ≥ 1, got $dims"))
+    return Int(dims)
+end
+
+function scan_type(fold::Fold, t, init)
+    R = fold_type(fold, element_type(t))
+    return init isa NoInit ? R : promote_type(R, typeof(init))
+end
+
+# Into `out`. A dim beyond the rank has one element everywhere: the scan is a copy.
+function scan_tree!(out::TCUArray, fold::Fold, t, dim::Int; init = NoInit(), options...)
+    dim <= length(axes(t)) && return scan!(out, fold.id, distinct(t, out), dim; init = init, options...)
+    out .= t
+    init isa NoInit || (out .= fold.op.(init, out))
+    return out
+end
+# A scan into its own input with another layout reads what it has overwritten.
+distinct(t, out) = t
+distinct(t::TCUArray, out::TCUArray) = overlaps(t, out) && !same_layout(t, out) ? copy(t) : t
+
+scan_alloc(fold::Fold, t, dim::Int; init = NoInit(), options...) =
+    scan_tree!(new_array(context(t), scan_type(fold, t, init), extents(t)), fold, t, dim; init = init, options...)
+
+"""
+    TCUOps.scan(op, x; dims, exclusive = false, reverse = false, init) -> TCUArray
+
+The running fold of `x` along `dims` (one dim; may be left away for vectors), for `op` of `+`, `*`, `max` and `min`. `exclusive`:
+element i is the fold of those before it, and the first is the identity, or `init`. `reverse`: runs from the last element to the
+first. `x` may be a lazy tree. Accumulates in Float32 or wider and in 64-bit integers, whatever the element type.
+"""
+function scan(op, x::Reducible; dims = default_scan_dim(x), exclusive::Bool = false, reverse::Bool = false, init = NoInit())
+    t = tree(identity, x)
+    fold = fold_of(op, element_type(t))
+    fold === nothing && throw(ArgumentError("the library does not scan by `$op`; it has +, *, max and min"))
+    return scan_alloc(fold, t, scan_dim(t, dims); init = init, exclusive = exclusive, reverse = reverse)
+end
+default_scan_dim(x) = length(axes(x)) == 1 ? 1 : throw(ArgumentError("a scan of more than one dimension needs dims"))
+
+for (name, fold) in ((:cumsum, :SUM), (:cumprod, :PROD))
+    @eval begin
+        Base.$name(A::Reducible; dims = default_scan_dim(A)) = (t = tree(identity, A); scan_alloc($fold, t, scan_dim(t, dims)))
+        Base.$name(A::TCUVector) = scan_alloc($fold, A, 1)
+        function Base.$(Symbol(name, :!))(out::AnyTCU, A::Reducible; dims = default_scan_dim(A))
+            t = tree(identity, A)
+            scan_tree!(strided_output(out), $fold, t, scan_dim(t, dims))
+            return out
+        end
+        Base.$(Symbol(name, :!))(out::AnyTCU, A::TCUVector) = (scan_tree!(strided_output(out), $fold, A, 1); out)
+    end
+end
+
+"""
+    accumulate(op, A::TCUArray; dims, init), accumulate!(op, B, A; dims, init), cumsum, cumprod
+
+As in Base; without `dims` an array of several dims is accumulated in memory order. An `op` other than `+`, `*`, `max` and `min`
+runs in Base's loop on the CPU and is an ArgumentError on a GPU.
+"""
+function Base.accumulate(op, A::Reducible; dims = nothing, init = NoInit())
+    t = tree(identity, A)
+    dims === nothing && length(axes(t)) != 1 && t isa TCUArray &&
+        return reshape(Base.accumulate(op, vec(contiguous(t)); dims = 1, init = init), size(t))
+    dim = dims === nothing ? default_scan_dim(t) : scan_dim(t, dims)
+    fold = scan_fold(op, element_type(t))
+    fold === nothing || return scan_alloc(fold, t, dim; init = init)
+    return TCUArray_on(context(t), host_accumulate(op, t, dim, init))
+end
+function Base.accumulate!(op, B::AnyTCU, A::Reducible; dims = nothing, init = NoInit())
+    t = tree(identity, A)
+    dim = dims === nothing ? default_scan_dim(t) : scan_dim(t, dims)
+    fold = scan_fold(op, element_type(t))
+    fold === nothing ? copyto!(B, host_accumulate(op, t, dim, init)) : scan_tree!(strided_output(B), fold, t, dim; init = init)
+    return B
+end
+scan_fold(op, ::Type{T}) where {T} = op === (&) || op === (|) ? nothing : fold_of(op, T)
+
+function host_accumulate(op, t, dim, init)
+    iscpu(context(t)) || throw(ArgumentError("the library does not scan by `$op`; it has +, *, max and min"))
+    count_outside("accumulate by $op")
+    GC.@preserve t begin
+        host = t isa TCUArray ? hostview(t) : Base.collect(host_tree(t))
+        return init isa NoInit ? Base.accumulate(op, host; dims = dim) : Base.accumulate(op, host; dims = dim, init = init)
+    end
+end

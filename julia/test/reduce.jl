@@ -1,0 +1,142 @@
+# Reductions: every name, shapes, dims, types, views, empties, init, fused functions.
+
+const DIMS = [:, 1, 2, 3, (1, 2), (1, 3), (2, 3), (1, 2, 3), 4, (1, 5)]
+
+@testset "shapes and dims" begin
+    for f in (sum, maximum, minimum, prod), dims in DIMS
+        @test compare(x -> f(x; dims = dims), randn(5, 7, 3))
+        @test compare(x -> f(x; dims = dims), rand(-3:3, 2, 3, 4))
+        @test compare(x -> f(x; dims = dims), randn(Float32, 1, 31, 2))
+    end
+    for shape in SHAPES
+        a = randn(shape...)
+        @test compare(x -> sum(x), a)
+        @test compare(x -> prod(x), a)
+        @test compare(x -> sum(x; dims = 1), a)
+        @test compare(x -> count(x .> 0), a)
+        @test compare(x -> any(x .> 0), a)
+        @test compare(x -> all(x .> 0), a)
+        isempty(a) || @test compare(x -> (maximum(x), minimum(x), extrema(x)), a)
+        isempty(a) || @test compare(x -> argmax(x), a)
+    end
+    for view_of in VIEWS, dims in (:, 1, 2, (1, 2))
+        a = randn(9, 8, 5)
+        @test compare(x -> sum(view_of(x); dims = dims), a)
+        @test compare(x -> maximum(view_of(x); dims = dims), a)
+        @test compare(x -> argmin(view_of(x); dims = dims), a)
+        @test compare(x -> sum(abs2, view_of(x); dims = dims), a)
+    end
+    @test compare(x -> sum(x; dims = (1, 3, 5)), randn(3, 4, 5, 2, 3))
+    @test compare(x -> sum(x; dims = (1, 2, 4)), randn(8, 8, 3, 16))
+    @test compare(x -> sum(x; dims = (2, 4, 6, 8)), randn(2, 3, 2, 3, 2, 3, 2, 3, 2))
+    @test compare(x -> sum(x), fill(3.0))
+    @test compare(x -> sum(x), collect(1.0:1000))
+    @test compare(x -> sum(x), randn(10_007))
+end
+
+@testset "types" begin
+    for T in [Bool; INTEGERS; FLOATS]
+        a = sample(T, 6, 5)
+        T === BFloat16 || @test compare(x -> sum(x), a)
+        T === BFloat16 || @test compare(x -> sum(x; dims = 2), a)
+        @test compare(x -> maximum(x; dims = 1), a)
+        @test compare(x -> minimum(x), a)
+        @test compare(x -> prod(x; dims = 1), sample(T, 3, 5))
+        @test compare(x -> reduce(+, x; dims = 1), sample(T, 3, 5))
+        @test compare(x -> argmax(x; dims = 1), a)
+    end
+    for T in COMPLEX
+        @test compare(x -> sum(x; dims = 1), sample(T, 6, 5))
+        @test compare(x -> prod(x), sample(T, 6))
+        @test compare(x -> sum(abs2, x), sample(T, 6, 5))
+    end
+    @test compare(x -> sum(x), fill(Int8(100), 10))
+    @test compare(x -> reduce(+, x), fill(Int8(100), 3))
+    @test compare(x -> mean(x), fill(Float16(40000), 100))
+    @test sum(TCUArray(fill(BFloat16(1), 1000))) == 1000
+    r = TCUOps.zeros(Float32, 1)
+    @test Array(sum!(r, TCUArray(fill(Float16(40000), 100)))) == [4f6]
+end
+
+@testset "the other names" begin
+    a, v, b = randn(6, 5), randn(7), rand(Bool, 6, 5)
+    for dims in (:, 1, 2, (1, 2), 3)
+        for f in (argmax, argmin, findmax, findmin, extrema)
+            @test compare(x -> f(x; dims = dims), a)
+        end
+        for f in (any, all)
+            @test compare(x -> f(x; dims = dims), b)
+            @test compare(x -> f(y -> y > 0, x; dims = dims), a)
+        end
+        @test compare(x -> count(x; dims = dims), b)
+        @test compare(x -> count(y -> y > 0, x; dims = dims), a)
+        @test compare(x -> mean(x; dims = dims), a)
+        @test compare(x -> mean(abs2, x; dims = dims), a)
+        dims === 3 || @test compare(x -> var(x; dims = dims), a)
+        dims === 3 || @test compare(x -> std(x; dims = dims, corrected = false), a)
+    end
+    for f in (argmax, argmin, findmax, findmin, var, std, mean, extrema)
+        @test compare(f, v)
+    end
+    @test compare(x -> findmax(x; dims = 1), v)
+    @test compare(x -> mean(x; dims = 1), rand(1:9, 5, 3))
+    @test compare(x -> var(x; mean = mean(x)), v)
+    @test compare(x -> var(x), randn(ComplexF64, 9))
+    @test compare(x -> argmax(x), [1.0, NaN, 3.0, NaN])
+    @test compare(x -> (maximum(x), minimum(x)), [1.0, NaN, 3.0])
+    @test isequal(maximum(TCUArray([-0.0, 0.0])), 0.0)
+    for p in (2, 1, Inf, -Inf, 0, 3)
+        @test compare(x -> norm(x, p), a)
+    end
+    @test compare(norm, Float32[1f30, 1f30])
+    @test compare(norm, [1e200, 1e200])
+    @test compare(norm, [1e-200, 1e-200])
+    @test compare(norm, randn(ComplexF64, 7))
+    @test compare(norm, Float64[])
+    @test compare(dot, randn(ComplexF64, 7), randn(ComplexF64, 7))
+    @test compare(dot, randn(7), randn(7))
+    @test TCUArray(a) == TCUArray(a) && TCUArray(a) != TCUArray(a .+ 1) && TCUArray(a) != TCUArray(v)
+    @test TCUArray(a) ≈ TCUArray(a .+ 1e-12) && !(TCUArray(a) ≈ TCUArray(a .+ 1))
+end
+
+@testset "fused, init, mapreduce" begin
+    a, b = randn(6, 5), randn(6, 5)
+    for dims in (:, 1, (1, 2))
+        @test compare(x -> sum(y -> y^2 + 1, x; dims = dims), a)
+        @test compare((x, y) -> mapreduce((u, v) -> u * v, +, x, y; dims = dims), a, b)
+        @test compare(x -> mapreduce(abs, max, x; dims = dims), a)
+        @test compare(x -> mapreduce(abs2, +, x; dims = dims, init = 10.0), a)
+        @test compare(x -> reduce(*, x; dims = dims, init = 2.0), a)
+        @test compare(x -> reduce(max, x; dims = dims, init = 0.5), a)
+    end
+    @test compare(x -> reduce(max, x; init = 1.0), Float64[])
+    x, m = TCUArray(a), TCUArray(sum(a; dims = 1) ./ 6)
+    @test Array(sum(TCUOps.lazy.(abs2.(x .- m)); dims = 1)) ≈ sum(abs2.(a .- sum(a; dims = 1) ./ 6); dims = 1)
+    @test sum(abs2, TCUOps.lazy.(x .- m)) ≈ sum(abs2.(a .- sum(a; dims = 1) ./ 6))
+    @test Array(maximum(TCUOps.lazy.(x .* 2); dims = 2)) ≈ maximum(a .* 2; dims = 2)
+    k = 3
+    @test compare(x -> sum(y -> y * k, x), a)
+    if DEVICE === :cpu
+        @test compare(x -> mapreduce(identity, -, x), a; outside = true)
+        @test compare(x -> sum(y -> y > 0 ? y : 0.0, x; dims = 1), a; outside = true)
+    end
+end
+
+@testset "in place" begin
+    a = randn(6, 5, 4)
+    for (f!, f) in ((sum!, sum), (prod!, prod), (maximum!, maximum), (minimum!, minimum)), shape in ((1, 5, 4), (6, 1, 1), (1, 1, 1), (6,), (6, 5))
+        r = randn(shape...)
+        @test compare((r, x) -> f!(r, x), r, a)
+        @test compare((r, x) -> f!(r, x; init = false), r, a)
+        @test compare((r, x) -> f!(abs2, r, x), r, a)
+    end
+    @test compare((r, x) -> any!(r, x), rand(Bool, 1, 5), rand(Bool, 6, 5))
+    @test compare((r, x) -> all!(r, x), rand(Bool, 6), rand(Bool, 6, 5))
+    @test compare((r, x) -> mean!(r, x), randn(1, 5), randn(6, 5))
+    @test compare((r, x) -> (sum!(view(r, 1:2:11), x); r), randn(12), randn(6, 5))
+    dy, xhat, g = randn(Float32, 3, 8), randn(Float32, 3, 8), randn(Float32, 3, 1)
+    expected = 2 .* sum(dy .* xhat; dims = 2) .+ 0.5f0 .* g
+    @test Array(TCUOps.sum!(*, TCUArray(g), TCUArray(dy), TCUArray(xhat); alpha = 2, beta = 0.5)) ≈ expected
+    @test Array(TCUOps.sum!(TCUArray(g), TCUArray(dy); beta = 1)) ≈ g .+ sum(dy; dims = 2)
+    @test Array(TCUOps.sum!(TCUArray(vec(g)), TCUArray(dy))) ≈ vec(sum(dy; dims = 2))
+end

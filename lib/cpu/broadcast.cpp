@@ -1,0 +1,69 @@
+#include "cpu/broadcast.h"
+
+#include "cpu/threads.h"
+
+namespace tcu::cpu {
+namespace {
+
+bool any_axis(int) { return true; }
+
+Builder expression(const Problem &p) { return Builder(*p.expr, p.in, p.n_inputs); }
+
+Stage stage_of(const Problem &p) { return make_stage(expression(p), p.acc, p.out, p.reads_out, p.n_inputs); }
+
+}  // namespace
+
+LaunchConfig configure_broadcast(const Problem &p, void (*cut)(Grid &, int64_t room)) {
+  Grid g = Grid::of(p.modes, p.n_operands());
+  cut(g, kTileBytes / 4);
+  LaunchConfig c;
+  c.grid = g.boxes(any_axis);
+  c.items = int(g.box_elements());
+  return c;
+}
+
+std::shared_ptr<const void> prepare_broadcast(const Problem &p, void (*cut)(Grid &, int64_t room)) {
+  auto plan = std::make_shared<BroadcastPlan>();
+  plan->stage = stage_of(p);
+  plan->grid = Grid::of(p.modes, p.n_operands());
+  cut(plan->grid, tile_elements(plan->stage.scaled));
+  plan->inputs.assign(p.in, p.in + p.n_inputs);
+  plan->inputs.push_back(p.out);
+  return plan;
+}
+
+void launch_broadcast(const Plan &plan, const Execution &e, Backend &) {
+  const auto &b = *static_cast<const BroadcastPlan *>(plan.prepared.get());
+  const Problem &p = plan.problem;
+  const Grid &g = b.grid;
+  const Program &program = b.stage.choose(e);
+  const Numbers numbers(program, e);
+  const int64_t tiles = g.boxes(any_axis), tile = g.box_elements();
+  const int64_t bytes = bytes_of(p.out);
+  const int64_t out_bytes = p.kept() * bytes;
+  const bool stream = out_bytes >= kStreamBytes && !p.in_place && !p.reads_out;
+  // Written straight to the output where it lies flat; not where the output is an input seen as another type.
+  bool direct = !stream;
+  for (int i = 0; i < p.n_inputs; ++i) direct &= !p.in_place || p.in[i] == p.out || e.at.in[i] != e.at.out;
+
+  const int threads = threads_for(tiles, p.kept());
+  const Scratch scratch(threads, Machine::bytes(program, tile));
+  split(threads, tiles, [&](int thread, int64_t first, int64_t last) {
+    Machine machine(program, numbers, b.inputs.data(), tile, scratch.zone(thread));
+    Walk walk = Walk::over(g, any_axis);
+    walk.seek(g, first);
+    for (int64_t t = first; t < last; ++t, walk.next(g)) {
+      int64_t offset[kMaxOperands] = {};
+      walk.offsets(g, g.n_operands, offset);
+      const Box box(g, walk);
+      char *const out = static_cast<char *>(e.at.out) + offset[0] * bytes;
+      for (int i = 0; i < p.n_inputs; ++i)
+        machine.load(i, box, 1 + i, static_cast<const char *>(e.at.in[i]) + offset[1 + i] * bytes_of(p.in[i]));
+      if (program.n_inputs > p.n_inputs) machine.load(p.n_inputs, box, 0, out);
+      void *const to = direct && box.flat(0) ? out : machine.tile();
+      store(box, 0, out, machine.run(to, box.elements), int(bytes), stream);
+    }
+  });
+}
+
+}  // namespace tcu::cpu

@@ -1,0 +1,28 @@
+// The last stage of every operation: value -> alpha * value + beta * out -> out's dtype.
+#pragma once
+#include "cpu/interpreter.h"
+
+namespace tcu::cpu {
+
+// Two programs for one stage: with alpha == 1 nothing is multiplied, so that no bit changes.
+struct Stage {
+  Program plain, scaled;  // plain is unused when the old output is read
+  bool reads_out = false;
+  DType post = DType::none;
+
+  const Program &choose(const Execution &e) const;
+};
+
+// The stage that ends `before`, whose result is (or is converted to) `post`.
+Stage make_stage(const Builder &before, DType post, DType out, bool reads_out, int out_input);
+// The stage of a value that is already there, as input 0 of dtype `post`; the old output is input 1.
+Stage make_stage(DType post, DType out, bool reads_out);
+
+// Puts n elements at `from` into operand k's box at `memory`; past the caches where `stream` says so.
+void store(const Box &box, int k, void *memory, const void *from, int bytes, bool stream);
+
+// Outputs from this size on are written past the caches: nothing of them would be left there for the next reader, and a
+// line that is overwritten need not be read. Measured with adds on 2 cores: see docs/performance.md.
+inline constexpr int64_t kStreamBytes = 8 << 20;
+
+}  // namespace tcu::cpu

@@ -1,0 +1,264 @@
+#include "cpu/reduce.h"
+
+#include <cstring>
+#include <limits>
+
+#include "cpu/fold_box.h"
+#include "cpu/threads.h"
+
+namespace tcu::cpu {
+namespace {
+
+bool kept_axis(const Grid &g, int m) { return g.axis[m].role == Role::K; }
+
+// A box that is folded where it lies need not fit L1: it is read once.
+constexpr int64_t kDirectTile = 16 * 1024;
+// Units of work that a reduction is cut into where its shape allows; not the thread count, so that the bits do not depend
+// on it. Enough that 2..16 threads are evenly busy, few enough that partial results stay small.
+constexpr int64_t kUnits = 64;
+
+// Partial sums of partial sums: no accumulator takes more than this many additions of like size, which bounds the error
+// of a float sum by some 2 * kChain ulp however long it is.
+constexpr int kChain = 16, kLevels = 8;
+
+Program element_program(const Problem &p) {
+  Builder b(*p.expr, p.in, p.n_inputs);
+  if (p.op == ReduceOp::any || p.op == ReduceOp::all || p.op == ReduceOp::count) b.cast(DType::bool_);
+  b.cast(p.acc);
+  return compile(b, p.acc);
+}
+
+bool is_direct(const Problem &p) {
+  const bool truth = p.op == ReduceOp::any || p.op == ReduceOp::all || p.op == ReduceOp::count;
+  return p.expr->is_identity() && p.in[0] == p.acc && (!truth || p.op != ReduceOp::count);
+}
+
+Grid grid_of(const Problem &p, const ReduceCut &how) {
+  Grid g = Grid::of(p.modes, p.n_operands());
+  how.cut(g, is_direct(p) && how.in_place ? kDirectTile : kTileBytes / 8);
+  return g;
+}
+
+}  // namespace
+
+int64_t parts_of(const Problem &p, const ReduceCut &how) {
+  int64_t work = 1;
+  for (const Mode &m : p.modes)
+    if (__builtin_mul_overflow(work, m.extent, &work)) work = INT64_MAX;
+  if (!how.split || work < 2 * 32 * 1024) return 1;
+  const Grid g = grid_of(p, how);
+  const int64_t kept = g.boxes([&](int m) { return kept_axis(g, m); });
+  const int64_t reduced = g.boxes([&](int m) { return !kept_axis(g, m); });
+  if (kept == 0 || kept >= kUnits) return 1;
+  return std::min((kUnits + kept - 1) / kept, reduced);
+}
+
+LaunchConfig configure_reduce(const Problem &p, const ReduceCut &how) {
+  const Grid g = grid_of(p, how);
+  LaunchConfig c;
+  c.split = parts_of(p, how);
+  c.grid = g.boxes([&](int m) { return kept_axis(g, m); }) * c.split;
+  c.items = int(g.box_elements());
+  if (c.split > 1) {
+    int64_t kept_box = 1;
+    for (int m = 0; m < g.n; ++m)
+      if (kept_axis(g, m)) kept_box *= g.axis[m].step;
+    c.workspace_bytes = size_t(c.grid * kept_box) * size_t(bytes_of(p.acc) + (is_arg(p.op) ? 8 : 0)) + 128;
+  }
+  return c;
+}
+
+std::shared_ptr<const void> prepare_reduce(const Problem &p, const ReduceCut &how) {
+  auto r = std::make_shared<ReducePlan>();
+  r->pre = element_program(p);
+  r->direct = is_direct(p) && how.in_place;
+  r->acc = p.acc, r->acc_bytes = bytes_of(p.acc);
+  r->is_arg = is_arg(p.op);
+  r->post = make_stage(r->is_arg ? DType::i64 : p.acc, p.out, p.reads_out);
+  r->folds = folds(table(), p.op, p.acc);
+  r->arg = arg_folds(table(), p.op, p.acc);
+  const Kind k = kind_of(p.acc);
+  r->cascade = (p.op == ReduceOp::sum || p.op == ReduceOp::prod) && (k == Kind::Float || k == Kind::Complex);
+  r->grid = grid_of(p, how);
+  r->parts = parts_of(p, how);
+  r->tile = r->grid.box_elements();
+  r->kept_box = 1;
+  for (int m = 0; m < r->grid.n; ++m)
+    if (kept_axis(r->grid, m)) r->kept_box *= r->grid.axis[m].step;
+  r->inputs.assign(p.in, p.in + p.n_inputs);
+  return r;
+}
+
+namespace {
+
+// One thread's state: the machine that evaluates tiles and the accumulators of one kept box.
+struct Worker {
+  const ReducePlan &r;
+  const Problem &p;
+  const Execution &e;
+  Machine pre;
+  char *levels, *scratch;
+  int64_t *at;
+  int used[kLevels] = {};  // additions that a level has taken
+  Walk reduced;
+
+  static size_t level_bytes(const ReducePlan &r) { return (size_t(r.kept_box * r.acc_bytes) + 63) / 64 * 64 + 64; }
+  static size_t bytes(const ReducePlan &r) {
+    return Machine::bytes(r.pre, r.tile) + kLevels * level_bytes(r) + size_t(r.tile + 64) * size_t(r.acc_bytes) * 2 +
+           size_t(r.kept_box) * 8 + 64;
+  }
+  Worker(const ReducePlan &plan, const Problem &problem, const Execution &execution, const Numbers &numbers, char *zone)
+      : r(plan), p(problem), e(execution), pre(plan.pre, numbers, plan.inputs.data(), plan.tile, zone) {
+    levels = zone + Machine::bytes(r.pre, r.tile);
+    at = reinterpret_cast<int64_t *>(levels + kLevels * level_bytes(r));
+    scratch = reinterpret_cast<char *>(at) + (size_t(r.kept_box) * 8 + 63) / 64 * 64;
+    reduced = Walk::over(r.grid, [&](int m) { return !kept_axis(r.grid, m); });
+  }
+  void *level(int i) { return levels + size_t(i) * level_bytes(r); }
+
+  void start(int64_t kept) {
+    std::fill_n(used, kLevels, 0);
+    if (!r.is_arg) return;
+    unsigned char lowest[16];
+    store_compute(lowest, r.acc, identity_of(p.op, r.acc));
+    for (int64_t i = 0; i < kept; ++i) {
+      std::memcpy(static_cast<char *>(level(0)) + i * r.acc_bytes, lowest, size_t(r.acc_bytes));
+      at[i] = std::numeric_limits<int64_t>::max();
+    }
+  }
+
+  // A level that is full goes onto the next one.
+  void carry(int64_t kept) {
+    ++used[0];
+    for (int i = 0; r.cascade && i + 1 < kLevels && used[i] == kChain; ++i) {
+      r.folds.rows(level(i + 1), level(i), kept, 1, 0, used[i + 1] == 0);
+      used[i] = 0, ++used[i + 1];
+    }
+  }
+
+  // Folds boxes first..last-1 of the reduced walk at one kept box. The result lies in level(0), and `at`.
+  void fold(const Walk &kept_walk, int64_t kept, int64_t first, int64_t last) {
+    const Grid &g = r.grid;
+    start(kept);
+    reduced.seek(g, first);
+    for (int64_t t = first; t < last; ++t, reduced.next(g)) {
+      int64_t offset[kMaxOperands] = {};
+      kept_walk.offsets(g, g.n_operands, offset);
+      reduced.offsets(g, g.n_operands, offset);
+      const Box box(g, kept_walk, &reduced);
+      const auto source = [&](int i) { return static_cast<const char *>(e.at.in[i]) + offset[1 + i] * bytes_of(p.in[i]); };
+      const void *tile = nullptr;
+      int64_t stride = 0;
+      // Long rows of kept elements, some way apart: folded where they lie, though the box has gaps.
+      if (r.direct && !r.is_arg && box.n == 2 && box.axis[0]->role == Role::K && box.axis[1]->role == Role::R &&
+          box.axis[0]->stride[1] == 1 && box.axis[1]->stride[1] != 0 && box.extent[0] >= 64)
+        tile = source(0), stride = box.axis[1]->stride[1];
+      if (!tile) {
+        for (int i = 0; i < p.n_inputs; ++i) pre.load(i, box, 1 + i, source(i));
+        tile = pre.run(pre.tile(), box.elements);
+      }
+      if (r.is_arg) {
+        fold_box_arg(r.arg, r.acc_bytes, box, p.position_operand(), tile, offset[p.position_operand()], level(0), at);
+      } else {
+        fold_box(r.folds, r.acc_bytes, box, tile, stride, level(0), used[0] == 0, scratch);
+        carry(kept);
+      }
+    }
+    if (r.is_arg) return;
+    int top = -1;
+    for (int i = 0; i < kLevels; ++i) {
+      if (!used[i]) continue;
+      if (top >= 0) r.folds.rows(level(i), level(top), kept, 1, 0, false);
+      top = i;
+    }
+    if (top > 0) std::memcpy(level(0), level(top), size_t(kept * r.acc_bytes));
+  }
+};
+
+// Writes one kept box from its accumulators.
+struct Writer {
+  const ReducePlan &r;
+  const Problem &p;
+  const Execution &e;
+  Machine post;
+  DType types[2];
+  static size_t bytes(const ReducePlan &r, const Program &program) { return Machine::bytes(program, r.kept_box); }
+  Writer(const ReducePlan &plan, const Problem &problem, const Execution &execution, const Program &program,
+         const Numbers &numbers, char *zone)
+      : r(plan), p(problem), e(execution),
+        post(program, numbers, (types[0] = plan.post.post, types[1] = problem.out, types), plan.kept_box, zone) {}
+
+  void write(const Walk &kept_walk, const Box &box, const void *acc) {
+    const Grid &g = r.grid;
+    int64_t offset[kMaxOperands] = {};
+    kept_walk.offsets(g, 1, offset);
+    char *const out = static_cast<char *>(e.at.out) + offset[0] * bytes_of(p.out);
+    post.point(0, acc);
+    if (p.reads_out) post.load(1, box, 0, out);
+    void *const to = box.flat(0) ? static_cast<void *>(out) : post.tile();
+    store(box, 0, out, post.run(to, box.elements), bytes_of(p.out), false);
+  }
+};
+
+}  // namespace
+
+void launch_reduce(const Plan &plan, const Execution &e, Backend &) {
+  const auto &r = *static_cast<const ReducePlan *>(plan.prepared.get());
+  const Problem &p = plan.problem;
+  const Grid &g = r.grid;
+  const auto is_kept = [&](int m) { return kept_axis(g, m); };
+  const int64_t kept_boxes = g.boxes(is_kept), reduced_boxes = g.boxes([&](int m) { return !is_kept(m); });
+  const Program &post = r.post.choose(e);
+  const Numbers numbers(r.pre, e), post_numbers(post, e);
+  const int64_t work = kept_boxes * reduced_boxes * r.tile;
+  const size_t worker_bytes = (Worker::bytes(r) + 127) / 64 * 64;
+  const int64_t parts = r.parts, units = kept_boxes * parts;
+  const int threads = threads_for(units, work);
+  const Scratch scratch(threads, worker_bytes + Writer::bytes(r, post));
+  char *const partial = static_cast<char *>(e.workspace) + (-reinterpret_cast<uintptr_t>(e.workspace) & 63);
+  int64_t *const partial_at = reinterpret_cast<int64_t *>(partial + (units * r.kept_box * r.acc_bytes + 7) / 8 * 8);
+
+  split(threads, units, [&](int thread, int64_t first, int64_t last) {
+    Worker worker(r, p, e, numbers, scratch.zone(thread));
+    Writer writer(r, p, e, post, post_numbers, scratch.zone(thread) + worker_bytes);
+    Walk walk = Walk::over(g, is_kept);
+    for (int64_t u = first; u < last; ++u) {
+      const int64_t part = u % parts;
+      walk.seek(g, u / parts);
+      const Box box(g, walk, nullptr, true, false);
+      worker.fold(walk, box.elements, reduced_boxes * part / parts, reduced_boxes * (part + 1) / parts);
+      if (parts == 1) {
+        writer.write(walk, box, r.is_arg ? static_cast<void *>(worker.at) : worker.level(0));
+      } else {
+        std::memcpy(partial + u * r.kept_box * r.acc_bytes, worker.level(0), size_t(box.elements * r.acc_bytes));
+        if (r.is_arg) std::memcpy(partial_at + u * r.kept_box, worker.at, size_t(box.elements) * 8);
+      }
+    }
+  });
+  if (parts == 1) return;
+
+  // The parts of a kept box, in their order.
+  const int finishers = threads_for(kept_boxes, units * r.kept_box);
+  split(finishers, kept_boxes, [&](int thread, int64_t first, int64_t last) {
+    Worker worker(r, p, e, numbers, scratch.zone(thread));
+    Writer writer(r, p, e, post, post_numbers, scratch.zone(thread) + worker_bytes);
+    Walk walk = Walk::over(g, is_kept);
+    for (int64_t k = first; k < last; ++k) {
+      walk.seek(g, k);
+      const Box box(g, walk, nullptr, true, false);
+      const int64_t at = k * parts * r.kept_box;
+      if (r.is_arg) {
+        worker.start(box.elements);
+        for (int64_t part = 0; part < parts; ++part)
+          r.arg.merge(worker.level(0), worker.at, partial + (at + part * r.kept_box) * r.acc_bytes,
+                      partial_at + at + part * r.kept_box, box.elements);
+        writer.write(walk, box, worker.at);
+      } else {
+        r.folds.rows(worker.level(0), partial + at * r.acc_bytes, box.elements, parts, r.kept_box, true);
+        writer.write(walk, box, worker.level(0));
+      }
+    }
+  });
+}
+
+}  // namespace tcu::cpu

@@ -1,0 +1,35 @@
+// What the reduce rows share. A row says how modes are cut into boxes of K and R modes; then, for each box of kept modes,
+// the boxes of reduced modes are evaluated, folded into an accumulator per kept element, and the post stage writes those.
+#pragma once
+#include "cpu/post.h"
+
+namespace tcu::cpu {
+
+struct ReduceCut {
+  void (*cut)(Grid &, int64_t room);
+  bool in_place;  // operands may be folded where they lie
+  bool split;     // the reduced boxes of one kept box may go to several threads
+};
+
+struct ReducePlan {
+  Program pre;     // the element, in the accumulator's dtype
+  bool direct;     // pre does nothing: the operand itself is folded
+  Stage post;
+  Folds folds;
+  ArgFolds arg;
+  bool is_arg, cascade;
+  Grid grid;
+  DType acc;
+  int acc_bytes;
+  int64_t parts;
+  int64_t tile, kept_box;  // elements of a box, and of its kept modes
+  std::vector<DType> inputs;
+};
+
+// Whether splitting has something to split: few kept boxes and several reduced ones.
+int64_t parts_of(const Problem &p, const ReduceCut &how);
+LaunchConfig configure_reduce(const Problem &p, const ReduceCut &how);
+std::shared_ptr<const void> prepare_reduce(const Problem &p, const ReduceCut &how);
+void launch_reduce(const Plan &plan, const Execution &e, Backend &backend);
+
+}  // namespace tcu::cpu

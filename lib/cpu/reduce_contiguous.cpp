@@ -1,0 +1,24 @@
+// reduce.contiguous: "R ...", the fastest mode is reduced and long.
+// A box is a run of whole segments, or a piece of one. Each segment is folded in lanes side by side and the lanes as a tree.
+// Threads share the kept boxes.
+#include "cpu/reduce.h"
+#include "cpu/rows.h"
+
+namespace tcu::cpu {
+namespace {
+
+void cut(Grid &g, int64_t room) {
+  g.fill(room, [](int) { return true; });
+}
+constexpr ReduceCut how{cut, true, false};
+bool accepts(const Problem &p, const Device &) {
+  return p.modes.size() > 0 && p.modes[0].role == Role::R && p.modes[0].extent >= 64;
+}
+LaunchConfig configure(const Problem &p, const Device &) { return configure_reduce(p, how); }
+std::shared_ptr<const void> prepare(const Problem &p, const LaunchConfig &, Backend &) { return prepare_reduce(p, how); }
+
+}  // namespace
+
+Kernel reduce_contiguous() { return {"reduce.contiguous", Family::reduce, accepts, configure, prepare, launch_reduce}; }
+
+}  // namespace tcu::cpu

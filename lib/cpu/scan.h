@@ -1,0 +1,61 @@
+// What the scan rows share: a row says how modes are cut; then, along each line of boxes, the S mode is walked in order with
+// a carry per lane (a lane is one element of the kept modes that lie inside the S mode).
+#pragma once
+#include "cpu/post.h"
+
+namespace tcu::cpu {
+
+struct ScanPlan {
+  Program pre;
+  Stage post;
+  Folds folds;
+  Grid grid;       // the S mode turned around for a reverse scan
+  int64_t start[kMaxOperands] = {};  // offset of the first element, in elements
+  int s;           // the S axis
+  int64_t tile, lanes;
+  int acc_bytes;
+  DType acc;
+  std::vector<DType> inputs;
+};
+
+using ScanCut = void (*)(Grid &, int s, int64_t room);
+LaunchConfig configure_scan(const Problem &p, ScanCut cut);
+std::shared_ptr<const void> prepare_scan(const Problem &p, ScanCut cut);
+void launch_scan(const Plan &plan, const Execution &e, Backend &backend);
+// Several threads along one line; see scan_split.cpp.
+void launch_scan_split(const Plan &plan, const Execution &e, Backend &backend);
+
+inline int scanned_mode(const Problem &p) {
+  for (int m = 0; m < p.modes.size(); ++m)
+    if (p.modes[m].role == Role::S) return m;
+  return 0;
+}
+
+// One thread's way along a line.
+class LineScanner {
+ public:
+  static size_t bytes(const ScanPlan &r, const Program &post);
+  LineScanner(const ScanPlan &r, const Problem &p, const Execution &e, const Numbers &numbers, const Program &post,
+              const Numbers &post_numbers, char *zone);
+  // Boxes first..last-1 of the S mode, at one box of the kept modes. carry[lanes] goes in and out; where a box holds several
+  // lines one after another (modes outside S), every one starts from carry and it does not come out.
+  void scan(const Walk &kept, int64_t first, int64_t last, void *carry);
+  // Only the fold of these elements, onto carry.
+  void total(const Walk &kept, int64_t first, int64_t last, void *carry);
+
+ private:
+  const void *evaluate(const Box &box, const int64_t *offset);
+  int64_t lanes_of(const Box &box) const;
+  void offsets(const Walk &kept, int64_t *offset) const;
+
+  const ScanPlan &r_;
+  const Problem &p_;
+  const Execution &e_;
+  Machine pre_, post_;
+  DType post_types_[2];
+  char *scanned_, *again_;
+  Walk along_;
+  bool stream_;
+};
+
+}  // namespace tcu::cpu

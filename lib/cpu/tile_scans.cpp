@@ -1,0 +1,93 @@
+// Scanning tiles, per SIMD target.
+#include "cpu/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/tile_scans.cpp"
+#include "cpu/cell.h"
+#include "cpu/combine.h"
+#include "cpu/table.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tcu::cpu::HWY_NAMESPACE {
+namespace {
+
+
+// One line. Eight elements are scanned among themselves and then take the carry: the chain through the line is one
+// operation in eight elements, not eight.
+template <class Op, class T> void line(T *o, const T *s, int64_t n, T *carry, bool exclusive) {
+  T c = *carry;
+  int64_t i = 0;
+  for (; i + 8 <= n; i += 8) {
+    T x[8], y[8], z[8];
+    for (int k = 0; k < 8; ++k) x[k] = s[i + k];
+    for (int k = 0; k < 8; ++k) y[k] = k >= 1 ? Op::f(x[k - 1], x[k]) : x[k];
+    for (int k = 0; k < 8; ++k) z[k] = k >= 2 ? Op::f(y[k - 2], y[k]) : y[k];
+    for (int k = 0; k < 8; ++k) x[k] = k >= 4 ? Op::f(z[k - 4], z[k]) : z[k];
+    if (exclusive) {
+      o[i] = c;
+      for (int k = 1; k < 8; ++k) o[i + k] = Op::f(c, x[k - 1]);
+    } else {
+      for (int k = 0; k < 8; ++k) o[i + k] = Op::f(c, x[k]);
+    }
+    c = Op::f(c, x[7]);
+  }
+  for (; i < n; ++i) {
+    const T next = Op::f(c, s[i]);
+    o[i] = exclusive ? c : next;
+    c = next;
+  }
+  *carry = c;
+}
+
+template <class Op, class T> void scan(void *out, const void *from, int64_t lanes, int64_t n, void *carry, bool exclusive) {
+  T *o = static_cast<T *>(out), *c = static_cast<T *>(carry);
+  const T *s = static_cast<const T *>(from);
+  if (lanes == 1) return line<Op, T>(o, s, n, c, exclusive);
+  for (int64_t r = 0; r < n; ++r, o += lanes, s += lanes) {
+    if (exclusive) {
+#pragma GCC ivdep
+      for (int64_t j = 0; j < lanes; ++j) {
+        const T next = Op::f(c[j], s[j]);
+        o[j] = c[j];
+        c[j] = next;
+      }
+    } else {
+#pragma GCC ivdep
+      for (int64_t j = 0; j < lanes; ++j) o[j] = c[j] = Op::f(c[j], s[j]);
+    }
+  }
+}
+
+template <DType D> void enter(Table &t) {
+  using T = cell_t<typename compute_of<D>::type>;
+  constexpr int d = int(D);
+  if constexpr (D == DType::bool_) {
+    t.fold[0][d].scan = t.fold[2][d].scan = t.fold[2][int(DType::u8)].scan;
+    t.fold[1][d].scan = t.fold[3][d].scan = t.fold[3][int(DType::u8)].scan;
+  } else {
+    t.fold[0][d].scan = scan<Sum, T>;
+    t.fold[1][d].scan = scan<Prod, T>;
+    if constexpr (!is_complex<T>) {
+      t.fold[2][d].scan = scan<Max, T>;
+      t.fold[3][d].scan = scan<Min, T>;
+    }
+  }
+}
+
+void fill(Table &t) {
+#define X(d) enter<DType::d>(t);
+  X(u8) TCU_REAL_CELLS(X) TCU_COMPLEX_CELLS(X)
+#undef X
+}
+
+}  // namespace
+}  // namespace tcu::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tcu::cpu {
+HWY_EXPORT(fill);
+void fill_scans(Table &t) { HWY_DYNAMIC_DISPATCH(fill)(t); }
+}  // namespace tcu::cpu
+#endif

@@ -1,0 +1,47 @@
+// Copies a tile past the caches, per SIMD target.
+#include "cpu/targets.h"
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/tile_stream.cpp"
+#include <cstring>
+
+#include "cpu/table.h"
+#include "hwy/cache_control.h"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace tcu::cpu::HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+void stream(void *to, const void *from, int64_t bytes) {
+  const hn::ScalableTag<uint8_t> d;
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  uint8_t *o = static_cast<uint8_t *>(to);
+  const uint8_t *s = static_cast<const uint8_t *>(from);
+  // Whole cache lines: a partly written one costs more than a plain store.
+  const int64_t head = int64_t(-reinterpret_cast<uintptr_t>(o) & 63);
+  if (bytes < head + 256 || lanes < 16) {
+    std::memcpy(o, s, size_t(bytes));
+    return;
+  }
+  std::memcpy(o, s, size_t(head));
+  int64_t i = head;
+  for (; i + 64 <= bytes; i += 64)
+    for (int64_t j = 0; j < 64; j += lanes) hn::Stream(hn::LoadU(d, s + i + j), d, o + i + j);
+  std::memcpy(o + i, s + i, size_t(bytes - i));
+  hwy::FlushStream();  // before another thread may be told that the data is there
+}
+
+void fill(Table &t) { t.stream = stream; }
+
+}  // namespace
+}  // namespace tcu::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace tcu::cpu {
+HWY_EXPORT(fill);
+void fill_stream(Table &t) { HWY_DYNAMIC_DISPATCH(fill)(t); }
+}  // namespace tcu::cpu
+#endif

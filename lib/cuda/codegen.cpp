@@ -1,0 +1,99 @@
+// Instance -> its name, and the source that NVRTC compiles. Pure functions of the instance.
+#include <string>
+
+#include "core/error.h"
+#include "cuda/function.h"
+
+namespace tcu::cuda {
+namespace {
+
+const char *params_text(ParamSize size) {
+  constexpr const char *names[] = {"ParamsSmall", "ParamsMedium", "ParamsLarge"};
+  return names[int(size)];
+}
+
+std::string value(int i) { return "v" + std::to_string(i); }
+
+// The tape, one line a step: step i makes v<i>, in the compute type of its dtype.
+std::string statements(const TypedExpr &map) {
+  std::string s;
+  for (size_t i = 0; i < map.steps.size(); ++i) {
+    const Step &step = map.steps[i];
+    s += std::string("    const ") + info(step.result).compute + " " + value(int(i)) + " = ";
+    switch (step.kind) {
+      case Step::Kind::input: s += "x" + std::to_string(step.index); break;
+      case Step::Kind::parameter:
+        s += std::string("parameter<") + info(step.result).compute + ">(p, " + std::to_string(step.index) + ")";
+        break;
+      case Step::Kind::cast: {
+        const DTypeInfo &to = info(step.result);
+        const std::string cast = std::string("tcu::convert<") + to.storage + ">(" + value(step.args[0]) + ")";
+        // a cast to a 16-bit float rounds, and the value goes on in float
+        s += step.result == compute_dtype(step.result) ? cast : std::string("tcu::convert<") + to.compute + ">(" + cast + ")";
+        break;
+      }
+      case Step::Kind::op: {
+        s += std::string("tcu::fn::") + info(step.op).name + "::apply(";
+        for (int k = 0; k < info(step.op).arity; ++k) s += (k ? ", " : "") + value(step.args[k]);
+        s += ")";
+        break;
+      }
+    }
+    s += ";\n";
+  }
+  return s;
+}
+
+std::string map_text(const Instance &f) {
+  std::string inputs, arguments;
+  for (int i = 0; i < f.n_inputs; ++i) {
+    inputs += std::string(i ? ", " : "") + info(f.in[i]).storage;
+    arguments += std::string(", ") + info(f.in[i]).compute + " x" + std::to_string(i);
+  }
+  return "struct Map {\n"
+         "  using Inputs = Types<" + inputs + ">;\n"
+         "  using Element = " + info(f.map.result).compute + ";\n"
+         "  template <class P>\n"
+         "  TCU_FN static Element apply(const P &p" + arguments + ") {\n" + statements(f.map) +
+         "    return " + value(int(f.map.steps.size()) - 1) + ";\n"
+         "  }\n"
+         "};\n";
+}
+
+}  // namespace
+
+std::string name_of(const Instance &f) {
+  // The text of the map says which dtypes its inputs have and what is done with them, in one spelling.
+  std::string name = f.body + "<" + f.arguments + ">(" + params_text(f.size) + ") ";
+  for (int i = 0; i < f.n_inputs; ++i) name += std::string(info(f.in[i]).enum_name) + " ";
+  for (const Step &s : f.map.steps) {
+    switch (s.kind) {
+      case Step::Kind::input: name += "x" + std::to_string(s.index); break;
+      case Step::Kind::parameter: name += "p" + std::to_string(s.index); break;
+      case Step::Kind::cast: name += "(" + value(s.args[0]); break;
+      case Step::Kind::op: name += info(s.op).name; break;
+    }
+    if (s.kind == Step::Kind::op)
+      for (int k = 0; k < info(s.op).arity; ++k) name += "," + std::to_string(s.args[k]);
+    name += std::string(":") + info(s.result).enum_name + ";";
+  }
+  return name;
+}
+
+std::string source_of(const Instance &f) {
+  return "// " + name_of(f) + "\n"
+         "#include \"kernels/" + f.body + ".cuh\"\n"
+         "#include \"core/functors.h\"\n"
+         "namespace tcu::cuda {\n" + map_text(f) +
+         "using Body = " + f.body + "<Map, " + f.arguments + ">;\n"
+         "}\n"
+         "extern \"C\" __global__ void __launch_bounds__(tcu::cuda::Body::kBlock)\n"
+         "kernel(const __grid_constant__ tcu::cuda::" + params_text(f.size) + " p) {\n"
+         "  tcu::cuda::Body::run(p);\n"
+         "}\n"
+         "#if defined(TCU_EXPORT_KERNEL)\n"
+         "TCU_EXPORT_KERNEL(kernel);\n"
+         "#endif\n";
+}
+
+}  // namespace tcu::cuda

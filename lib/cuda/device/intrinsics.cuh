@@ -1,0 +1,114 @@
+// What device code needs of the machine: qualifiers, shared memory, vector accesses, shuffles, ordered loads and stores.
+// Every piece of PTX stands here, with a host twin for the emulator. Compiled by nvcc, by NVRTC and by g++ for the emulator.
+#pragma once
+#include "core/scalar.h"
+
+#if defined(TCU_EMULATOR)
+#include <cuda_runtime.h>
+#endif
+
+// Defined where kernels can be compiled; host files that include a kernel's header see its launcher only.
+#if defined(__CUDACC__) || defined(TCU_EMULATOR)
+#define TCU_KERNELS 1
+
+#define TCU_DEVICE __device__ __forceinline__
+#if !defined(TCU_EMULATOR)
+#define TCU_SHARED(type, name, count) __shared__ type name[count]
+#endif
+
+namespace tcu::cuda {
+
+#if !defined(TCU_EMULATOR) && !defined(__CUDACC_RTC__)
+// What cudaLaunchKernel takes.
+template <auto Kernel>
+const void *kernel_address() {
+  return reinterpret_cast<const void *>(Kernel);
+}
+#endif
+
+inline constexpr unsigned kAllLanes = 0xffffffffu;
+
+template <class T, int V>
+struct Vec {
+  T at[V];
+};
+
+template <int Bytes> struct word_of;
+template <> struct word_of<1> { using type = unsigned char; };
+template <> struct word_of<2> { using type = unsigned short; };
+template <> struct word_of<4> { using type = unsigned; };
+template <> struct word_of<8> { using type = uint2; };
+template <> struct word_of<16> { using type = uint4; };
+template <class T, int V> using word_t = typename word_of<int(sizeof(T)) * V>::type;
+
+template <class T, int V>
+TCU_DEVICE bool is_aligned(const T *p) {
+  return (reinterpret_cast<uint64_t>(p) & (sizeof(T) * V - 1)) == 0;
+}
+// One access of sizeof(T) * V <= 16 bytes at an address that is a multiple of that; streamed: the data is used once.
+template <int V, class T>
+TCU_DEVICE Vec<T, V> load_vector(const T *p) {
+  return __builtin_bit_cast(Vec<T, V>, __ldcs(reinterpret_cast<const word_t<T, V> *>(p)));
+}
+template <class T, int V>
+TCU_DEVICE void store_vector(T *p, const Vec<T, V> &v) {
+  __stcs(reinterpret_cast<word_t<T, V> *>(p), __builtin_bit_cast(word_t<T, V>, v));
+}
+
+// Shuffles of any trivially copyable type, in words. All lanes of the warp take part.
+template <class T>
+struct alignas(sizeof(T) < 4 ? 4 : alignof(T)) Padded {
+  T value;
+};
+template <int N>
+struct Words {
+  unsigned at[N];
+};
+template <class T, class F>
+TCU_DEVICE T by_words(const T &x, F exchange) {
+  constexpr int n = int(sizeof(Padded<T>)) / 4;
+  Padded<T> padded{};
+  padded.value = x;
+  auto words = __builtin_bit_cast(Words<n>, padded);
+#pragma unroll
+  for (int i = 0; i < n; ++i) words.at[i] = exchange(words.at[i]);
+  return __builtin_bit_cast(Padded<T>, words).value;
+}
+template <class T>
+TCU_DEVICE T shuffle_xor(const T &x, int lanes) {
+  return by_words(x, [=](unsigned w) { return __shfl_xor_sync(kAllLanes, w, lanes); });
+}
+// From the lane `lanes` below in each group of `width` lanes; lanes without one get their own.
+template <class T>
+TCU_DEVICE T shuffle_up(const T &x, int lanes, int width) {
+  return by_words(x, [=](unsigned w) { return __shfl_up_sync(kAllLanes, w, unsigned(lanes), width); });
+}
+template <class T>
+TCU_DEVICE T shuffle(const T &x, int lane, int width) {
+  return by_words(x, [=](unsigned w) { return __shfl_sync(kAllLanes, w, lane, width); });
+}
+
+// Flags between blocks: what a thread wrote before store_release is seen by the one whose load_acquire sees the flag.
+TCU_DEVICE unsigned load_acquire(const unsigned *p) {
+#if TCU_DEVICE_CODE
+  unsigned v;
+  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+  return v;
+#elif defined(TCU_EMULATOR)
+  emu::preempt();
+  return *p;
+#else
+  return *p;
+#endif
+}
+TCU_DEVICE void store_release(unsigned *p, unsigned v) {
+#if TCU_DEVICE_CODE
+  asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
+#else
+  __threadfence();
+  *p = v;
+#endif
+}
+
+}  // namespace tcu::cuda
+#endif

@@ -1,0 +1,53 @@
+// The one argument of every kernel. Three sizes are instantiated: a launch copies all of it.
+#pragma once
+#include "core/scalar.h"
+
+namespace tcu::cuda {
+
+// A number in its compute type.
+struct alignas(16) Slot {
+  unsigned char bytes[16];
+  template <class T>
+  TCU_FN T as() const {
+    return *reinterpret_cast<const T *>(bytes);
+  }
+};
+
+// One canonical mode; strides in elements. n / extent == (umulhi(n, multiplier) + n) >> shift for 0 <= n < 2^31
+// (Granlund and Montgomery 1994, "Division by Invariant Integers using Multiplication").
+template <int I>
+struct ModeOf {
+  int64_t extent;
+  int64_t out;
+  int64_t in[I];
+  int64_t weight;  // of positions, in an arg-reduction
+  uint32_t multiplier, shift;
+};
+
+enum : int32_t { kReadsOut = 1, kExclusive = 2, kReverse = 4 };
+
+// I inputs, M modes, P numbers that the expression takes by value.
+template <int I, int M, int P>
+struct Params {
+  static constexpr int kInputs = I;
+  void *out;
+  void *workspace;
+  const void *in[I];
+  int64_t kept, folded;       // products of the extents: of K modes, of R or S modes
+  int64_t split, chunk;       // parts that the folded elements are cut into, and how many of them (or rows) each has
+  int32_t lanes;              // threads that work together; each kernel's file says on what
+  int32_t n_kept, n_folded;   // modes: the K modes first, then R or S, each from the fastest to the slowest
+  int32_t flags;
+  int32_t selector;           // of the op, in functions that hold several (device/map.cuh)
+  Slot alpha, beta, init;     // in the post type; init in the accumulator's
+  ModeOf<I> mode[M];
+  Slot parameter[P];
+
+  TCU_FN bool reads_out() const { return (flags & kReadsOut) != 0; }
+};
+using ParamsSmall = Params<4, 8, 4>;
+using ParamsMedium = Params<16, 8, 64>;
+using ParamsLarge = Params<16, 64, 256>;
+static_assert(sizeof(ParamsMedium) < 4096 && sizeof(ParamsLarge) < 32764);
+
+}  // namespace tcu::cuda

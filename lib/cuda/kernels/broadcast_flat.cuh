@@ -1,0 +1,105 @@
+// broadcast.flat: one K mode, along which out is contiguous and every input is contiguous or one element ('K').
+// A block takes tiles of kBlock * kItems vectors of 16 bytes, grid-stride; a thread has kItems vectors of every input in
+// flight before it computes. Elements before out's first aligned address and after the last whole vector go one by one, in
+// the same launch. Where an input is misaligned against out, or is one element, threads take single neighbouring elements
+// instead: still coalesced, at about two thirds of the speed.
+// In place: an element is written by the thread that read it, after it did.
+#pragma once
+#include "device/map.cuh"
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+template <class Map, class Acc, class Out, class Index>
+struct broadcast_flat {
+  static constexpr int kBlock = 256, kItems = 4;
+  static constexpr int V = kVector<typename Map::Inputs, Out>;
+  static constexpr int N = Map::Inputs::size;
+
+  template <int W>
+  using Elements = Pack<W, typename Map::Inputs>;
+
+  template <int W, class P>
+  TCU_DEVICE static void put(const P &p, Index at, const Elements<W> &x) {
+    Vec<Acc, W> y;
+#pragma unroll
+    for (int v = 0; v < W; ++v) y.at[v] = tcu::convert<Acc>(apply_at<Map>(p, x, v));
+    store(p, static_cast<Out *>(p.out) + at, y);
+  }
+
+  // n vectors after `head`, kItems in flight; `step` apart.
+  template <int W, class P>
+  TCU_DEVICE static void sweep(const P &p, Index head, Index n) {
+    const Offsets<N, Index> start;
+    const Index tile = Index(kBlock) * kItems, step = Index(gridDim.x) * tile;
+#pragma unroll 1
+    for (Index first = Index(blockIdx.x) * tile; first < n; first += step) {
+      Elements<W> x[kItems];
+      const Index at = first + Index(threadIdx.x);
+#pragma unroll
+      for (int i = 0; i < kItems; ++i)
+        if (at + i * kBlock < n) load_pack<W, true>(x[i], p, start, 0, head + (at + i * kBlock) * W, 0);
+#pragma unroll
+      for (int i = 0; i < kItems; ++i)
+        if (at + i * kBlock < n) put<W>(p, head + (at + i * kBlock) * W, x[i]);
+    }
+  }
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    const Index n = Index(p.kept);
+    const uint64_t misaligned = (reinterpret_cast<uint64_t>(p.out) & (sizeof(Out) * V - 1)) / sizeof(Out);
+    const Index head = min_of(misaligned ? Index(V - misaligned) : Index(0), n);
+    const Offsets<N, Index> start;
+    if (V > 1 && find_accesses<V>(typename Map::Inputs{}, p, start, 0, head) == 0) {
+      const Index vectors = (n - head) / V, tail = head + vectors * V;
+      sweep<V>(p, head, vectors);
+      // The last block: it has the least to do.
+      if (blockIdx.x + 1 == gridDim.x && threadIdx.x < 2 * V) {
+        const Index t = Index(threadIdx.x), at = t < V ? t : tail + (t - V);
+        if (t < V ? t < head : at < n) {
+          Elements<1> x;
+          load_pack<1, false>(x, p, start, 0, at, 0);
+          put<1>(p, at, x);
+        }
+      }
+    } else {
+      sweep<1>(p, 0, n);
+    }
+  }
+
+  TCU_DEVICE static Index min_of(Index a, Index b) { return a < b ? a : b; }
+};
+
+}  // namespace tcu::cuda
+#endif
+
+#if !defined(__CUDACC__)
+#include "cuda/row.h"
+
+namespace tcu::cuda::rows {
+
+struct BroadcastFlat {
+  static bool accepts(const Problem &p, const Device &) {
+    if (p.modes.size() > 1) return false;
+    for (const Mode &m : p.modes) {
+      if (m.stride[0] != 1) return false;
+      for (int k = 1; k <= p.n_inputs; ++k)
+        if (m.stride[k] != 1 && m.stride[k] != 0) return false;
+    }
+    return true;
+  }
+  static LaunchConfig configure(const Problem &p, const Device &d) {
+    LaunchConfig c;
+    c.block = 256, c.items = 4, c.vector = vector_of(p, true);
+    c.grid = persistent_grid("broadcast.flat", p, d, ceil_div(p.kept(), int64_t(c.block) * c.items * c.vector));
+    return c;
+  }
+  static Instance instance(const Problem &p, const LaunchConfig &) {
+    // one index is computed for many elements: one width for all
+    return make_instance(p, "broadcast_flat", {type_text(p.acc), storage_text(p.out), "int64_t"});
+  }
+};
+
+}  // namespace tcu::cuda::rows
+#endif

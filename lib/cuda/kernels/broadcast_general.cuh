@@ -1,0 +1,98 @@
+// broadcast.general: any K modes, any strides ('K K ...').
+// The elements are numbered in canonical order, out's fastest mode first. kWide: out's fastest mode is contiguous, aligned
+// and a multiple of the vector: a thread takes V neighbours of it, decodes their place once, and reads each input there as
+// one vector or one by one (a stride of 0: one element from the cache). Otherwise a thread takes one element, neighbouring threads
+// neighbouring ones. Divisions are multiplications where indices fit 32 bits.
+// In place: an element is written by the thread that read it, after it did.
+#pragma once
+#include "device/map.cuh"
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+template <class Map, class Acc, class Out, class Index, bool kWide>
+struct broadcast_general {
+  static constexpr int kBlock = 256, kItems = kWide ? 2 : 4;
+  static constexpr int V = kWide ? kVector<typename Map::Inputs, Out> : 1;
+  static constexpr int N = Map::Inputs::size;
+
+  // Where step `at` lies: offsets without the fastest mode, and the element along that.
+  template <class P>
+  TCU_DEVICE static Index place(const P &p, Index at, Offsets<N, Index> &o) {
+    if (p.n_kept == 0) return 0;
+    Index element = at * V;
+    if (p.n_kept > 1) {
+      const Index row = divide(element, p.mode[0]);
+      element -= row * Index(p.mode[0].extent);
+      decode(o, p, 1, p.n_kept, row);
+    }
+    return element;
+  }
+  template <class P>
+  TCU_DEVICE static void load(const P &p, Pack<V, typename Map::Inputs> &x, const Offsets<N, Index> &o, Index element) {
+    const unsigned accesses = V == 1 ? 0 : find_accesses<V>(typename Map::Inputs{}, p, o, 0, element);
+    load_pack<V, false>(x, p, o, 0, element, accesses);
+  }
+  template <class P>
+  TCU_DEVICE static void put(const P &p, const Pack<V, typename Map::Inputs> &x, const Offsets<N, Index> &o, Index element) {
+    Vec<Acc, V> y;
+#pragma unroll
+    for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(apply_at<Map>(p, x, v));
+    store(p, static_cast<Out *>(p.out) + (o.out + element * Index(p.mode[0].out)), y);
+  }
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    const Index n = Index(p.kept) / V;
+    const Index tile = Index(kBlock) * kItems, step = Index(gridDim.x) * tile;
+#pragma unroll 1
+    for (Index first = Index(blockIdx.x) * tile; first < n; first += step) {
+      Pack<V, typename Map::Inputs> x[kItems];
+      Offsets<N, Index> o[kItems];
+      Index element[kItems];
+#pragma unroll
+      for (int i = 0; i < kItems; ++i) {
+        const Index at = first + Index(threadIdx.x) + i * kBlock;
+        if (at < n) {
+          element[i] = place(p, at, o[i]);
+          load(p, x[i], o[i], element[i]);
+        }
+      }
+#pragma unroll
+      for (int i = 0; i < kItems; ++i) {
+        const Index at = first + Index(threadIdx.x) + i * kBlock;
+        if (at < n) put(p, x[i], o[i], element[i]);
+      }
+    }
+  }
+};
+
+}  // namespace tcu::cuda
+#endif
+
+#if !defined(__CUDACC__)
+#include "cuda/row.h"
+
+namespace tcu::cuda::rows {
+
+struct BroadcastGeneral {
+  static bool accepts(const Problem &, const Device &) { return true; }
+  static bool wide(const Problem &p) {
+    const int v = vector_of(p, true);
+    return v > 1 && p.modes.size() > 0 && p.modes[0].stride[0] == 1 && rows_aligned(p, 0, 0, v);
+  }
+  static LaunchConfig configure(const Problem &p, const Device &d) {
+    LaunchConfig c;
+    c.variant = wide(p);
+    c.block = 256, c.items = c.variant ? 2 : 4, c.vector = c.variant ? vector_of(p, true) : 1;
+    c.grid = persistent_grid("broadcast.general", p, d, ceil_div(p.kept(), int64_t(c.block) * c.items * c.vector));
+    return c;
+  }
+  static Instance instance(const Problem &p, const LaunchConfig &c) {
+    return make_instance(p, "broadcast_general",
+                         {type_text(p.acc), storage_text(p.out), index_text(p), c.variant ? "true" : "false"});
+  }
+};
+
+}  // namespace tcu::cuda::rows
+#endif

@@ -1,0 +1,181 @@
+// reduce.contiguous, reduce.small, reduce.split (variant 0): the fastest R mode is contiguous in an input ('R K', 'R K R').
+// p.lanes threads (a power of two) work on one output: from one thread for tiny segments to a whole block. They walk the
+// fastest R mode, a row, in vectors of 16 bytes, kItems in flight each; elements before a row's first aligned address and
+// after its last whole vector go one by one, and so do all where an input is misaligned against the first or not contiguous. Of further R modes, lanes that a short row leaves idle take other rows.
+// With p.split > 1 (lanes == block) a row, or the list of rows, is cut into parts of p.chunk, and the last block to finish
+// combines them in order (device/split.cuh).
+// A thread adds into V accumulators, those form a tree, and so do the lanes: the error of a sum grows like
+// n / (lanes V) + log(lanes V).
+#pragma once
+#include "device/map.cuh"
+#include "device/split.cuh"
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+template <class Map, class Op, class Acc, class Out, class Index>
+struct reduce_contiguous {
+  using F = fold_t<Op, Acc, Index>;
+  using State = typename F::State;
+  static constexpr int V = kVector<typename Map::Inputs>;
+  static constexpr int N = Map::Inputs::size;
+  static constexpr int kBlock = 256, kItems = sizeof(State) > sizeof(Acc) ? 2 : 4, kSingles = V > 1 && N == 1 ? 2 : 4;
+
+  template <int W, class P>
+  TCU_DEVICE static void add(const P &p, State (&s)[V], const Pack<W, typename Map::Inputs> &x, const Offsets<N, Index> &o,
+                             Index at) {
+    const Index weight = Index(p.mode[p.n_kept].weight);
+#pragma unroll
+    for (int v = 0; v < W; ++v)
+      s[v] = F::combine(s[v], F::lift(apply_at<Map>(p, x, v), o.weight + (at + v) * weight));
+  }
+
+  // W elements a step: steps lane, lane + lanes, ... of the n from element `from` on, kItems in flight. Elements past `gap`
+  // steps lie `skip` elements further.
+  template <int W, bool kPlain, int Items, class P>
+  TCU_DEVICE static void steps(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index from, Index n, Index gap,
+                               Index skip, int lane, int lanes) {
+#pragma unroll 1
+    for (Index i = lane; i < n; i += Items * lanes) {
+      Pack<W, typename Map::Inputs> x[Items];
+#pragma unroll
+      for (int k = 0; k < Items; ++k) {
+        const Index step = i + k * lanes;
+        if (step < n) load_pack<W, kPlain>(x[k], p, o, p.n_kept, from + step * W + (step < gap ? Index(0) : skip), 0);
+      }
+#pragma unroll
+      for (int k = 0; k < Items; ++k) {
+        const Index step = i + k * lanes;
+        if (step < n) add<W>(p, s, x[k], o, from + step * W + (step < gap ? Index(0) : skip));
+      }
+    }
+  }
+
+  // Elements begin..end-1 of the row at o, by `lanes` threads of which this is number `lane`.
+  template <class P>
+  TCU_DEVICE static void row(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index begin, Index end, int lane, int lanes) {
+    Index vectors = 0, head = begin;
+    if constexpr (N > 0 && V > 1) {
+      using T = typename First<typename Map::Inputs>::type;
+      const uint64_t off = reinterpret_cast<uint64_t>(static_cast<const T *>(p.in[0]) + (o.in[0] + begin)) & (sizeof(T) * V - 1);
+      head = begin + Index(off ? V - off / sizeof(T) : 0);
+      if (head < end && find_accesses<V>(typename Map::Inputs{}, p, o, p.n_kept, head) == 0) vectors = (end - head) / V;
+    }
+    if (vectors) steps<V, true, kItems>(p, s, o, head, vectors, vectors, 0, lane, lanes);
+    else head = end;
+    steps<1, false, kSingles>(p, s, o, begin, end - begin - vectors * V, head - begin, vectors * V, lane, lanes);
+  }
+
+  // Part `part` of the output at o, by the group's lanes.
+  template <class P>
+  TCU_DEVICE static State segment(const P &p, const Offsets<N, Index> &o, Index part, int lane, int lanes) {
+    State s[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v) s[v] = F::identity();
+    const Index extent = Index(p.mode[p.n_kept].extent), chunk = Index(p.chunk);
+    if (p.n_folded == 1) {
+      const Index begin = part * chunk, end = begin + chunk < extent ? begin + chunk : extent;
+      row(p, s, o, begin, end, lane, lanes);
+    } else {
+      const Index rows = divide(Index(p.folded), p.mode[p.n_kept]);
+      const Index begin = part * chunk, end = begin + chunk < rows ? begin + chunk : rows;
+      int across = 1;  // lanes that one row is worth
+#pragma unroll 1
+      while (across < lanes && Index(across) * V < extent) across *= 2;
+#pragma unroll 1
+      for (Index r = begin + lane / across; r < end; r += lanes / across) {
+        Offsets<N, Index> at = o;
+        decode(at, p, p.n_kept + 1, p.n_kept + p.n_folded, r);
+        row(p, s, at, 0, extent, lane % across, across);
+      }
+    }
+    return combine_all<F>(s);
+  }
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    TCU_SHARED(State, shared, 32);
+    const int lanes = p.lanes, groups = int(blockDim.x) / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
+    const Index n = Index(p.kept) * Index(p.split), step = Index(gridDim.x) * groups;
+#pragma unroll 1
+    for (Index first = Index(blockIdx.x) * groups; first < n; first += step) {
+      const Index item = first + group;
+      Index cell = item, part = 0;
+      if (p.split > 1) cell = item / Index(p.split), part = item - cell * Index(p.split);
+      Offsets<N, Index> o;
+      State s = F::identity();
+      if (item < n) {
+        decode(o, p, 0, p.n_kept, cell);
+        s = segment(p, o, part, lane, lanes);
+      }
+      s = combine_group<F>(s, lanes, shared);
+      if (p.split > 1) {  // lanes == blockDim.x: every item is in range
+        State *parts = partials<State>(p, p.kept) + cell * Index(p.split);
+        if (threadIdx.x == 0) parts[part] = s;
+        if (!is_last_part(p, cell)) continue;
+        s = F::identity();
+#pragma unroll 1
+        for (Index k = Index(threadIdx.x); k < Index(p.split); k += Index(blockDim.x))
+          s = F::combine(s, parts[k]);
+        s = combine_group<F>(s, lanes, shared);
+      }
+      if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(s));
+    }
+  }
+
+  template <class L> struct First;
+  template <class T, class... R> struct First<Types<T, R...>> { using type = T; };
+};
+
+}  // namespace tcu::cuda
+#endif
+
+#if !defined(__CUDACC__)
+#include "cuda/row.h"
+
+namespace tcu::cuda::rows {
+
+struct ReduceContiguous {
+  static constexpr int kBlock = 256;
+  static bool accepts(const Problem &p, const Device &) {
+    const Mode *r = fastest(p, Role::R);
+    if (!r) return false;
+    for (int k = 1; k <= p.n_inputs; ++k)
+      if (r->stride[k] == 1) return true;
+    return false;
+  }
+  static int64_t rows(const Problem &p) { return p.reduced() / std::max<int64_t>(fastest(p, Role::R)->extent, 1); }
+  // Threads for one output: each has about one round of vectors in flight.
+  static int lanes_for(const Problem &p, int most) {
+    const int v = vector_of(p, false);
+    int64_t want = ceil_div(p.reduced(), int64_t(v) * 4);
+    int lanes = 1;
+    while (lanes < most && lanes < want) lanes *= 2;
+    return lanes;
+  }
+  static LaunchConfig configure_lanes(const char *row, const Problem &p, const Device &d, int lanes) {
+    LaunchConfig c;
+    c.block = kBlock, c.items = lanes, c.vector = vector_of(p, false);
+    c.grid = persistent_grid(row, p, d, ceil_div(p.kept(), kBlock / lanes));
+    return c;
+  }
+  static LaunchConfig configure(const Problem &p, const Device &d) {
+    return configure_lanes("reduce.contiguous", p, d, std::max(32, lanes_for(p, kBlock)));
+  }
+  static Instance instance(const Problem &p, const LaunchConfig &) {
+    return make_instance(p, "reduce_contiguous", {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)});
+  }
+};
+
+// Segments of up to some hundred elements, several to a warp.
+struct ReduceSmall : ReduceContiguous {
+  static bool accepts(const Problem &p, const Device &d) {
+    return ReduceContiguous::accepts(p, d) && p.reduced() <= 64 * vector_of(p, false);
+  }
+  static LaunchConfig configure(const Problem &p, const Device &d) {
+    return configure_lanes("reduce.small", p, d, lanes_for(p, 16));
+  }
+};
+
+}  // namespace tcu::cuda::rows
+#endif

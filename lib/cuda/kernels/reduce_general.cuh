@@ -1,0 +1,72 @@
+// reduce.general: any modes, any strides, no R mode too: what no other row takes.
+// p.lanes threads (a power of two up to the block) work on one output, element by element: each decodes its place among all
+// R modes. Neighbouring lanes take neighbouring elements of the fastest R mode.
+#pragma once
+#include "device/map.cuh"
+#include "device/fold.cuh"
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+template <class Map, class Op, class Acc, class Out, class Index>
+struct reduce_general {
+  using F = fold_t<Op, Acc, Index>;
+  using State = typename F::State;
+  static constexpr int N = Map::Inputs::size;
+  static constexpr int kBlock = 256;
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    TCU_SHARED(State, shared, 32);
+    const int lanes = p.lanes, groups = kBlock / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
+    const Index n = Index(p.kept), folded = Index(p.folded), step = Index(gridDim.x) * groups;
+#pragma unroll 1
+    for (Index first = Index(blockIdx.x) * groups; first < n; first += step) {
+      const Index cell = first + group;
+      Offsets<N, Index> o;
+      State s = F::identity();
+      if (cell < n) {
+        decode(o, p, 0, p.n_kept, cell);
+#pragma unroll 2
+        for (Index r = lane; r < folded; r += lanes) {
+          Offsets<N, Index> at = o;
+          decode(at, p, p.n_kept, p.n_kept + p.n_folded, r);
+          Pack<1, typename Map::Inputs> x;
+          load_pack<1, false>(x, p, at, 0, Index(0), 0);  // the offsets say all
+          s = F::combine(s, F::lift(apply_at<Map>(p, x, 0), at.weight));
+        }
+      }
+      s = combine_group<F>(s, lanes, shared);
+      if (cell < n && lane == 0) store_one<Out>(p, o.out, F::post(s));
+    }
+  }
+};
+
+}  // namespace tcu::cuda
+#endif
+
+#if !defined(__CUDACC__)
+#include "cuda/row.h"
+
+namespace tcu::cuda::rows {
+
+struct ReduceGeneral {
+  static constexpr int kBlock = 256;
+  static bool accepts(const Problem &, const Device &) { return true; }
+  static LaunchConfig configure(const Problem &p, const Device &d) {
+    LaunchConfig c;
+    c.block = kBlock, c.items = 1;
+    // more lanes while the device is not full, or while elements are many
+    while (c.items < kBlock && c.items < p.reduced() &&
+           (p.kept() * c.items < int64_t(d.processors) * 2048 || p.reduced() / c.items > 64))
+      c.items *= 2;
+    c.grid = persistent_grid("reduce.general", p, d, ceil_div(p.kept(), kBlock / c.items));
+    return c;
+  }
+  static Instance instance(const Problem &p, const LaunchConfig &) {
+    return make_instance(p, "reduce_general", {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)});
+  }
+};
+
+}  // namespace tcu::cuda::rows
+#endif

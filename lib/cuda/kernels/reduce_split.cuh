@@ -1,0 +1,68 @@
+// reduce.split: few outputs with many elements each ('R', 'R K', 'K R' and so on).
+// The elements of one output (contiguous, variant 0) or of a tile of neighbouring outputs (strided, variants 1 and 2) are cut
+// into parts, a block each, so that the whole device has work; the last block to finish an output combines its parts in their
+// order. The bodies are those of reduce.contiguous and reduce.strided; how parts meet is in device/split.cuh.
+#pragma once
+#include "kernels/reduce_contiguous.cuh"
+#include "kernels/reduce_strided.cuh"
+
+#if !defined(__CUDACC__)
+namespace tcu::cuda::rows {
+
+struct ReduceSplit {
+  static constexpr int kBlock = 256;
+  static constexpr int64_t kLeast = 4096;  // elements that a part should have, at the least
+  static bool contiguous(const Problem &p, const Device &d) {
+    return p.modes.size() > 0 && p.modes[0].role == Role::R && ReduceContiguous::accepts(p, d);
+  }
+  static bool accepts(const Problem &p, const Device &d) {
+    return cells(p, d) > 0 && cells(p, d) < 2 * d.processors && p.reduced() >= 2 * kLeast;
+  }
+  // Outputs, or tiles of them; 0 where neither body fits.
+  static int64_t cells(const Problem &p, const Device &d) {
+    if (contiguous(p, d)) return p.kept();
+    if (ReduceStrided::accepts(p, d)) return ceil_div(ReduceStrided::vectors(p), lanes(p));
+    return 0;
+  }
+  static int lanes(const Problem &p) {
+    const int64_t n = ReduceStrided::vectors(p);
+    int lanes = 1;
+    while (lanes < 32 && lanes < n) lanes *= 2;
+    return lanes;
+  }
+  static LaunchConfig configure(const Problem &p, const Device &d) {
+    LaunchConfig c;
+    c.block = kBlock;
+    const int state = 16;  // bytes, at most
+    int64_t units, elements;  // that are cut, and elements in one
+    int64_t states = 1;       // of one part
+    if (contiguous(p, d)) {
+      const int64_t rows = ReduceContiguous::rows(p), extent = fastest(p, Role::R)->extent;
+      c.items = kBlock, c.vector = vector_of(p, false);
+      units = rows == 1 ? extent : rows, elements = rows == 1 ? 1 : extent;
+    } else {
+      c.variant = ReduceStrided::wide(p) ? 2 : 1;
+      c.items = lanes(p), c.vector = c.variant == 2 ? vector_of(p, false) : 1;
+      units = p.reduced(), elements = int64_t(c.items) * c.vector;
+      states = elements;
+    }
+    const int64_t n = cells(p, d);
+    const int64_t blocks = persistent_grid("reduce.split", p, d, INT32_MAX);
+    const int64_t parts = std::clamp<int64_t>(std::min(ceil_div(blocks, n), units * elements / kLeast), 1, units);
+    c.chunk = ceil_div(units, parts);
+    if (units > 1 && elements == 1) c.chunk = ceil_div(c.chunk, 16) * 16;  // parts start on vectors where the row does
+    c.split = ceil_div(units, c.chunk);
+    c.grid = std::min<int64_t>(n * c.split, INT32_MAX);
+    if (c.split > 1) {
+      c.zeroed_bytes = size_t(ceil_div(n * 4, 16) * 16);
+      c.workspace_bytes = c.zeroed_bytes + size_t(n * c.split * states * state);
+    }
+    return c;
+  }
+  static Instance instance(const Problem &p, const LaunchConfig &c) {
+    return c.variant == 0 ? ReduceContiguous::instance(p, c) : ReduceStrided::instance(p, c);
+  }
+};
+
+}  // namespace tcu::cuda::rows
+#endif

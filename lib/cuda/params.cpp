@@ -1,0 +1,69 @@
+#include "cuda/params.h"
+
+#include <cstring>
+
+#include "core/error.h"
+
+namespace tcu::cuda {
+namespace {
+
+// multiplier and shift of ModeOf for a divisor d >= 1: 2^32 (2^s - d) / d + 1 with s = ceil(log2 d).
+void set_division(int64_t d, uint32_t &multiplier, uint32_t &shift) {
+  multiplier = 0, shift = 0;
+  if (d < 1 || d > INT32_MAX) return;  // only the 32-bit index path divides this way
+  while ((int64_t(1) << shift) < d) ++shift;
+  multiplier = uint32_t(((uint64_t(1) << 32) * ((uint64_t(1) << shift) - uint64_t(d))) / uint64_t(d) + 1);
+}
+
+template <class P>
+void fill(P &to, const Prepared &prepared, const Plan &plan, const Execution &e) {
+  const Problem &p = plan.problem;
+  to.out = e.at.out, to.workspace = e.workspace;
+  for (int i = 0; i < p.n_inputs; ++i) to.in[i] = e.at.in[i];
+  to.n_kept = p.modes.n_of(Role::K), to.n_folded = p.modes.size() - to.n_kept;
+  to.kept = p.kept();
+  to.folded = p.modes.count(p.family == Family::scan ? Role::S : Role::R);
+  int next[2] = {0, to.n_kept};
+  for (const Mode &m : p.modes) {
+    auto &mode = to.mode[next[m.role != Role::K]++];
+    mode.extent = m.extent, mode.out = m.stride[0];
+    for (int i = 0; i < p.n_inputs; ++i) mode.in[i] = m.stride[1 + i];
+    mode.weight = p.n_operands() > p.position_operand() ? m.stride[p.position_operand()] : 0;
+    set_division(m.extent, mode.multiplier, mode.shift);
+  }
+  to.split = plan.config.split, to.chunk = plan.config.chunk, to.lanes = plan.config.items;
+  to.flags = (p.reads_out ? kReadsOut : 0) | (p.scan.exclusive ? kExclusive : 0) | (p.scan.reverse ? kReverse : 0);
+  to.selector = prepared.selector;
+  store_compute(to.alpha.bytes, plan.post, e.alpha);
+  store_compute(to.beta.bytes, plan.post, e.beta);
+  if (p.op != ReduceOp::none) store_compute(to.init.bytes, p.acc, e.init);
+  for (size_t i = 0; i < prepared.parameters.size(); ++i) {
+    const Parameter &q = prepared.parameters[i];
+    store_compute(to.parameter[i].bytes, q.dtype, q.slot < 0 ? q.value : e.scalars[q.slot]);
+  }
+}
+
+template <class P>
+void fill_and_launch(const Prepared &prepared, const Plan &plan, const Execution &e) {
+  P params = {};
+  fill(params, prepared, plan, e);
+  launch(prepared.function, plan.config, &params, e.stream);
+}
+
+}  // namespace
+
+ParamSize size_for(const Problem &p, size_t n_parameters) {
+  if (p.n_inputs <= 4 && p.modes.size() <= 8 && n_parameters <= 4) return ParamSize::small;
+  if (p.modes.size() <= 8 && n_parameters <= 64) return ParamSize::medium;
+  return ParamSize::large;
+}
+
+void launch_plan(const Prepared &prepared, const Plan &plan, const Execution &e) {
+  switch (prepared.size) {
+    case ParamSize::small: return fill_and_launch<ParamsSmall>(prepared, plan, e);
+    case ParamSize::medium: return fill_and_launch<ParamsMedium>(prepared, plan, e);
+    case ParamSize::large: return fill_and_launch<ParamsLarge>(prepared, plan, e);
+  }
+}
+
+}  // namespace tcu::cuda

@@ -1,0 +1,32 @@
+// What the launchers beside the kernels (kernels/*.cuh) are written with. A row of the registry is a struct with
+//   accepts(Problem, Device), configure(Problem, Device), instance(Problem, LaunchConfig)
+// and rows.cpp turns it into a Kernel.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "cuda/function.h"
+#include "plan/tuning.h"
+
+namespace tcu::cuda {
+
+inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// C++ text of a dtype: what it is computed in, and what is stored.
+inline std::string type_text(DType d) { return info(d).compute; }
+inline std::string storage_text(DType d) { return info(d).storage; }
+inline std::string index_text(const Problem &p) { return p.index_bits == 32 ? "int32_t" : "int64_t"; }
+inline std::string fold_text(ReduceOp op) { return std::string("fold::") + info(op).name; }
+
+// Elements of one step: kVector of device/map.cuh.
+int vector_of(const Problem &p, bool with_out);
+// The fastest mode of a role, or null.
+const Mode *fastest(const Problem &p, Role role);
+// Whether every run of `vector` elements of mode `mode` starts at a multiple of its size in the operand.
+bool rows_aligned(const Problem &p, int mode, int operand, int vector);
+// As many blocks as stay resident, by the tuning table, or as many as there is work for; within a grid's limit.
+int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work);
+
+Instance make_instance(const Problem &p, const char *body, const std::vector<std::string> &arguments);
+
+}  // namespace tcu::cuda

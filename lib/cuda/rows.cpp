@@ -1,0 +1,97 @@
+// The registry of the CUDA backend: one line a row, in the order in which the planner asks them.
+#include <algorithm>
+#include <span>
+
+#include "cuda/params.h"
+#include "cuda/row.h"
+#include "cuda/rows.h"
+#include "kernels/broadcast_flat.cuh"
+#include "kernels/broadcast_general.cuh"
+#include "kernels/reduce_contiguous.cuh"
+#include "kernels/reduce_general.cuh"
+#include "kernels/reduce_split.cuh"
+#include "kernels/reduce_strided.cuh"
+#include "kernels/scan_across.cuh"
+#include "kernels/scan_along.cuh"
+#include "kernels/scan_lookback.cuh"
+
+namespace tcu::cuda {
+
+int vector_of(const Problem &p, bool with_out) {
+  int bytes = with_out ? bytes_of(p.out) : 1;
+  for (int i = 0; i < p.n_inputs; ++i) bytes = std::max(bytes, bytes_of(p.in[i]));
+  return 16 / bytes;
+}
+
+const Mode *fastest(const Problem &p, Role role) {
+  for (const Mode &m : p.modes)
+    if (m.role == role) return &m;
+  return nullptr;
+}
+
+bool rows_aligned(const Problem &p, int mode, int operand, int vector) {
+  if (p.modes[mode].extent % vector != 0) return false;
+  if ((1 << p.alignment[operand]) < vector * bytes_of(p.dtype(operand))) return false;
+  for (int m = 0; m < p.modes.size(); ++m)
+    if (m != mode && p.modes[m].stride[operand] % vector != 0) return false;
+  return true;
+}
+
+int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work) {
+  int bytes = bytes_of(p.out);
+  for (int i = 0; i < p.n_inputs; ++i) bytes = std::max(bytes, bytes_of(p.in[i]));
+  const int64_t most = int64_t(d.processors) * tuning(row, d, bytes).blocks_per_processor;
+  return std::clamp<int64_t>(blocks_of_work, 1, std::min<int64_t>(std::max<int64_t>(most, 1), INT32_MAX));
+}
+
+Instance make_instance(const Problem &p, const char *body, const std::vector<std::string> &arguments) {
+  Instance f;
+  f.body = body;
+  for (const std::string &a : arguments) f.arguments += (f.arguments.empty() ? "" : ", ") + a;
+  f.map = infer(*p.expr, p.in, p.n_inputs);
+  f.size = size_for(p, f.map.parameters.size());
+  f.n_inputs = p.n_inputs;
+  std::copy_n(p.in, p.n_inputs, f.in);
+  return f;
+}
+
+namespace {
+
+template <class Row>
+std::shared_ptr<const void> prepare(const Problem &p, const LaunchConfig &config, Backend &backend) {
+  auto prepared = std::make_shared<Prepared>();
+  const Instance f = Row::instance(p, config);
+  prepared->function = resolve(f, backend.device().ordinal);
+  prepared->size = f.size;
+  if (!prepared->function.compiled) prepared->selector = shipped_selector(name_of(f));
+  prepared->parameters = f.map.parameters;
+  return prepared;
+}
+
+void launch_row(const Plan &plan, const Execution &e, Backend &) {
+  launch_plan(*static_cast<const Prepared *>(plan.prepared.get()), plan, e);
+}
+
+template <class Row>
+constexpr Kernel row(const char *name, Family family) {
+  return {name, family, Row::accepts, Row::configure, prepare<Row>, launch_row};
+}
+
+constexpr Kernel table[] = {
+    row<rows::BroadcastFlat>("broadcast.flat", Family::broadcast),
+    row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
+    row<rows::ReduceSmall>("reduce.small", Family::reduce),
+    row<rows::ReduceSplit>("reduce.split", Family::reduce),
+    row<rows::ReduceContiguous>("reduce.contiguous", Family::reduce),
+    row<rows::ReduceStrided>("reduce.strided", Family::reduce),
+    row<rows::ReduceGeneral>("reduce.general", Family::reduce),
+    row<rows::ScanLookback>("scan.lookback", Family::scan),
+    row<rows::ScanLines>("scan.lines", Family::scan),
+    row<rows::ScanGeneral>("scan.general", Family::scan),
+};
+
+}  // namespace
+
+std::span<const Kernel> registry() { return table; }
+
+}  // namespace tcu::cuda

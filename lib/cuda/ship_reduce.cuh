@@ -1,0 +1,45 @@
+// Reductions of one input as it is, or of a map of it.
+#pragma once
+#include "cuda/ship.cuh"
+#include "kernels/reduce_contiguous.cuh"
+#include "kernels/reduce_general.cuh"
+#include "kernels/reduce_strided.cuh"
+
+namespace tcu::cuda {
+
+// kGeneral: also for modes that only reduce.general takes.
+template <class Op_, class Acc, class Out, bool kGeneral, class Map>
+void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const Expr> &expr, DType in) {
+  const std::string fold = std::string("fold::") + op, acc = text_of<Acc>(), out = text_of<Out>(), index = "int32_t";
+  t.add("reduce_contiguous", {fold, acc, out, index}, expr, {in},
+        kernel_address<&entry<reduce_contiguous<Map, Op_, Acc, Out, int32_t>>>());
+  t.add("reduce_strided", {fold, acc, out, index, "false"}, expr, {in},
+        kernel_address<&entry<reduce_strided<Map, Op_, Acc, Out, int32_t, false>>>());
+  t.add("reduce_strided", {fold, acc, out, index, "true"}, expr, {in},
+        kernel_address<&entry<reduce_strided<Map, Op_, Acc, Out, int32_t, true>>>());
+  if constexpr (kGeneral)
+    t.add("reduce_general", {fold, acc, out, index}, expr, {in},
+          kernel_address<&entry<reduce_general<Map, Op_, Acc, Out, int32_t>>>());
+}
+template <class Op_, class In, class Acc, class Out, bool kGeneral>
+void ship_fold(ShippedTable &t, const char *op) {
+  ship_fold_of<Op_, Acc, Out, kGeneral, Identity<In>>(t, op, Expr::identity(), dtype_of<In>::value);
+}
+template <class In, class Sum>
+void ship_folds(ShippedTable &t) {
+  using T = compute_t<In>;
+  using Out = stored_t<In, Sum>;
+  ship_fold<fold::sum, In, Sum, Out, true>(t, "sum");
+  ship_fold<fold::max, In, T, In, true>(t, "max");
+  ship_fold<fold::argmax, In, T, int64_t, true>(t, "argmax");
+  ship_fold<fold::prod, In, Sum, Out, true>(t, "prod");
+  ship_fold<fold::min, In, T, In, true>(t, "min");
+  ship_fold<fold::argmin, In, T, int64_t, false>(t, "argmin");
+}
+template <class F, Op op, class In>
+void ship_sum_of(ShippedTable &t) {
+  using T = compute_t<In>;
+  ship_fold_of<fold::sum, T, In, false, Unary<F, In, T, T>>(t, "sum", op_of(op), dtype_of<In>::value);
+}
+
+}  // namespace tcu::cuda

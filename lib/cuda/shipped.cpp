@@ -1,0 +1,45 @@
+#include "cuda/shipped.h"
+
+namespace tcu::cuda {
+
+void ShippedTable::add(const char *body, std::initializer_list<std::string> arguments, const std::shared_ptr<const Expr> &expr,
+                       std::initializer_list<DType> in, const void *handle, int selector) {
+  Instance f;
+  f.body = body;
+  for (const std::string &a : arguments) f.arguments += (f.arguments.empty() ? "" : ", ") + a;
+  f.n_inputs = int(in.size());
+  std::copy(in.begin(), in.end(), f.in);
+  f.map = infer(*expr, f.in, f.n_inputs);
+  entries_.emplace(name_of(f), Entry{handle, selector});
+}
+
+const ShippedTable::Entry *ShippedTable::find(const std::string &name) const {
+  const auto at = entries_.find(name);
+  return at == entries_.end() ? nullptr : &at->second;
+}
+
+namespace {
+// Made at the first use: about 2 ms.
+const ShippedTable &table() {
+  static const ShippedTable &t = *[] {
+    auto *made = new ShippedTable;  // outlives every thread that may ask
+    ship_broadcast_f32(*made), ship_broadcast_f64(*made), ship_broadcast_f16(*made), ship_broadcast_bf16(*made);
+    ship_broadcast_integers(*made), ship_broadcast_casts(*made), ship_broadcast_general(*made);
+    ship_reduce_floats(*made), ship_reduce_halves(*made), ship_reduce_integers(*made), ship_reduce_small_integers(*made);
+    ship_scan(*made);
+    return made;
+  }();
+  return t;
+}
+}  // namespace
+
+const void *shipped(const std::string &name) {
+  const auto *entry = table().find(name);
+  return entry ? entry->handle : nullptr;
+}
+int shipped_selector(const std::string &name) {
+  const auto *entry = table().find(name);
+  return entry ? entry->selector : 0;
+}
+
+}  // namespace tcu::cuda

@@ -1,0 +1,41 @@
+// The functions that the library ships: name_of(instance) -> a kernel compiled ahead of time. The files shipped_*.cu
+// instantiate them, each its part, so that a build can compile them side by side.
+#pragma once
+#include <initializer_list>
+#include <string>
+#include <unordered_map>
+
+#include "cuda/function.h"
+
+namespace tcu::cuda {
+
+class ShippedTable {
+ public:
+  struct Entry {
+    const void *handle;
+    int selector;
+  };
+  // body<map, arguments> for the element function `expr` of inputs of dtypes `in`.
+  void add(const char *body, std::initializer_list<std::string> arguments, const std::shared_ptr<const Expr> &expr,
+           std::initializer_list<DType> in, const void *handle, int selector = 0);
+  const Entry *find(const std::string &name) const;
+  size_t size() const { return entries_.size(); }
+
+ private:
+  std::unordered_map<std::string, Entry> entries_;
+};
+
+void ship_broadcast_f32(ShippedTable &);
+void ship_broadcast_f64(ShippedTable &);
+void ship_broadcast_f16(ShippedTable &);
+void ship_broadcast_bf16(ShippedTable &);
+void ship_broadcast_integers(ShippedTable &);
+void ship_broadcast_casts(ShippedTable &);
+void ship_broadcast_general(ShippedTable &);
+void ship_reduce_floats(ShippedTable &);
+void ship_reduce_halves(ShippedTable &);
+void ship_reduce_integers(ShippedTable &);
+void ship_reduce_small_integers(ShippedTable &);
+void ship_scan(ShippedTable &);
+
+}  // namespace tcu::cuda

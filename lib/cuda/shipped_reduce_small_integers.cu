@@ -1,0 +1,14 @@
+#include "cuda/ship_reduce.cuh"
+
+namespace tcu::cuda {
+void ship_reduce_small_integers(ShippedTable &t) {
+  ship_fold<fold::any, bool, bool, bool, true>(t, "any");
+  ship_fold<fold::all, bool, bool, bool, true>(t, "all");
+  ship_fold<fold::count, bool, int64_t, int64_t, true>(t, "count");
+  ship_fold<fold::sum, bool, int64_t, int64_t, false>(t, "sum");
+  ship_fold<fold::sum, uint8_t, uint64_t, uint64_t, false>(t, "sum");
+  ship_fold<fold::sum, int8_t, int64_t, int64_t, false>(t, "sum");
+  ship_fold<fold::max, uint8_t, uint8_t, uint8_t, false>(t, "max");
+  ship_fold<fold::max, int8_t, int8_t, int8_t, false>(t, "max");
+}
+}  // namespace tcu::cuda

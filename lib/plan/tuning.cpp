@@ -1,0 +1,35 @@
+#include "plan/tuning.h"
+
+#include <cstring>
+
+namespace tcu {
+namespace {
+
+// First the rows of one device, then those of any. The comment says what the number gained, or 'untuned'.
+constexpr Tuning table[] = {
+    // kernel               arch  bytes  blocks
+    {"broadcast.flat",      0,    0,     16},  // untuned
+    {"broadcast.general",   0,    0,     16},  // untuned
+    {"reduce.small",        0,    0,     32},  // untuned
+    {"reduce.contiguous",   0,    0,     16},  // untuned
+    {"reduce.strided",      0,    0,     16},  // untuned
+    {"reduce.split",        0,    0,     8},   // untuned: blocks that the elements are cut for
+    {"reduce.general",      0,    0,     16},  // untuned
+    {"scan.lookback",       0,    0,     8},   // untuned
+    {"scan.lines",          0,    0,     16},  // untuned
+    {"scan.general",        0,    0,     16},  // untuned
+    {nullptr,               0,    0,     8},
+};
+
+}  // namespace
+
+const Tuning &tuning(const char *kernel, const Device &device, int element_bytes) {
+  const int architecture = 10 * device.major + device.minor;
+  for (const Tuning &t : table)
+    if (!t.kernel || (std::strcmp(t.kernel, kernel) == 0 && (t.architecture == 0 || t.architecture == architecture) &&
+                      (t.bytes == 0 || t.bytes == element_bytes)))
+      return t;
+  return table[0];
+}
+
+}  // namespace tcu

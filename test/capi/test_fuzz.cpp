@@ -1,0 +1,122 @@
+// 100,000 random descriptors, half of them broken on purpose. Nothing crashes, a call that fails leaves every byte of the
+// output as it was, and one that succeeds writes inside its output view alone. Buffers are exact heap allocations, so that
+// a sanitized build sees every access beyond them. Host memory: for the cpu backend.
+#include <cstdio>
+#include <map>
+
+#include "capi/fuzz.h"
+
+using namespace fuzz;
+
+namespace {
+
+constexpr int kRounds = 100000;
+
+struct Outcome {
+  tcu_status_t status;
+  std::string message;
+};
+Outcome outcome(tcu_status_t status) { return {status, tcu_last_error()}; }
+
+Outcome plan_and_run(Case &c, tcu_expr_t expr, const tcu_tensor_t *out, const tcu_tensor_t *in, bool run) {
+  tcu_plan_t plan = reinterpret_cast<tcu_plan_t>(&c);
+  const int32_t *dims = c.null_dims ? nullptr : c.dims.data();
+  Outcome made = outcome(
+      c.family == Family::reduce ? tcu_plan_reduce(&plan, c.context, out, c.fold, expr, c.n_inputs, in, c.n_dims, dims, &c.o)
+      : c.family == Family::scan ? tcu_plan_scan(&plan, c.context, out, c.fold, expr, c.n_inputs, in, c.dim, &c.o)
+                                 : tcu_plan_map(&plan, c.context, out, expr, c.n_inputs, in, &c.o));
+  if (made.status != TCU_OK) {
+    if (plan) FAIL("a plan that was refused and is not null");
+    return made;
+  }
+  if (run) {
+    std::vector<const void *> data;
+    for (const tcu_tensor_t &t : c.inputs) data.push_back(t.data);
+    made = outcome(tcu_plan_execute(plan, c.out.tensor.data, c.n_inputs, data.data(), &c.o));
+  }
+  tcu_plan_destroy(plan);
+  return made;
+}
+
+Outcome call(Case &c, bool run) {
+  tcu_expr_t expr = nullptr;
+  if (!c.tape.empty()) {
+    const Outcome made = outcome(tcu_expr_create(&expr, c.tape.data(), int32_t(c.tape.size())));
+    if (made.status != TCU_OK) return made;
+  }
+  const tcu_tensor_t *out = c.null_out ? nullptr : &c.out.tensor, *in = c.null_inputs ? nullptr : c.inputs.data();
+  const int32_t *dims = c.null_dims ? nullptr : c.dims.data();
+  Outcome result;
+  if (run && c.family == Family::matmul)
+    result = outcome(tcu_matmul(c.context, out, in, in ? in + 1 : nullptr, &c.o));
+  else if (!run || chance(c.rng, 30))
+    result = plan_and_run(c, expr, out, in, run);
+  else if (c.family == Family::map)
+    result = outcome(tcu_map(c.context, out, expr, c.n_inputs, in, &c.o));
+  else if (c.family == Family::reduce)
+    result = outcome(tcu_reduce(c.context, out, c.fold, expr, c.n_inputs, in, c.n_dims, dims, &c.o));
+  else
+    result = outcome(tcu_scan(c.context, out, c.fold, expr, c.n_inputs, in, c.dim, &c.o));
+  if (expr) tcu_expr_destroy(expr);
+  return result;
+}
+
+// Which bytes of the output's allocation belong to its elements.
+std::vector<bool> view_of(const Descriptor &d) {
+  std::vector<bool> mask(size_t(d.bytes), false);
+  const support::Sizes extents(d.extents.begin(), d.extents.begin() + d.rank);
+  const support::Sizes strides = d.has_strides ? d.strides : support::dense(extents);
+  const int size = tcu_dtype_bytes(d.dtype);
+  support::for_each_index(extents, [&](const support::Sizes &i) {
+    for (int b = 0; b < size; ++b) mask[size_t(d.base + support::offset(i, strides) * size + b)] = true;
+  });
+  return mask;
+}
+
+}  // namespace
+
+TEST_CASE("fuzz: random descriptors, half of them broken") {
+  // For a debugger: TCUOPS_FUZZ_TRACE=1 prints the rounds, so that a sanitizer's last word has a number, and
+  // TCUOPS_FUZZ_ROUND=<n> runs that one alone.
+  int64_t only_one = -1;
+  const bool trace = std::getenv("TCUOPS_FUZZ_TRACE") != nullptr;
+  if (const char *round = std::getenv("TCUOPS_FUZZ_ROUND")) only_one = std::atoll(round);
+  if (const char *backend = std::getenv("TCUOPS_TEST_BACKEND"))
+    if (std::string(backend) != "cpu") return;
+  std::map<std::string, int> seen;
+  int succeeded[2] = {0, 0}, planned = 0;
+  for (int64_t round = 0; round < kRounds; ++round) {
+    if (only_one >= 0 && round != only_one) continue;
+    Case c(uint64_t(round) * 2654435761u + 1);
+    c.make();
+    const bool broken = round % 2 == 1;
+    if (broken)
+      for (int64_t n = support::pick(c.rng, 1, 2); n > 0; --n) c.mutate();
+    const bool run = c.settle();
+    if (trace) std::fprintf(stderr, "round %lld: %s\n", (long long)round, c.text().c_str());
+    const size_t bytes = size_t(c.out.bytes);
+    const std::vector<unsigned char> before(c.out.memory.get(), c.out.memory.get() + bytes);
+    const Outcome result = call(c, run);
+    const bool ok = result.status == TCU_OK;
+    ++seen[tcu_status_name(result.status)], succeeded[broken] += ok, planned += !run;
+
+    if (ok != result.message.empty()) FAIL("round " << round << ": " << tcu_status_name(result.status) << " with '" << result.message << "'");
+    for (tcu_status_t never : {TCU_ERROR_INTERNAL, TCU_ERROR_CUDA, TCU_ERROR_OUT_OF_MEMORY})
+      if (result.status == never) FAIL("round " << round << ": " << result.message);
+    if (bytes == 0 || std::memcmp(before.data(), c.out.memory.get(), bytes) == 0) continue;
+    if (!ok || !run) FAIL("round " << round << ": the output changed; " << tcu_status_name(result.status) << " " << result.message);
+    const std::vector<bool> view = view_of(c.out);
+    for (size_t i = 0; i < bytes; ++i)
+      if (before[i] != c.out.memory[i] && !view[i]) FAIL("round " << round << ": byte " << i << " lies outside the output's elements");
+  }
+  if (only_one >= 0) return;
+  std::string summary;
+  for (const auto &[name, n] : seen) summary += name + " " + std::to_string(n) + "  ";
+  INFO(summary << " planned only " << planned);
+  CHECK(succeeded[0] > kRounds / 8);  // most of the unspoilt half runs
+  CHECK(succeeded[1] < kRounds / 4);
+  // Every kind of refusal that a descriptor can earn was met.
+  for (const char *name : {"NULL", "DTYPE", "OP", "EXPR", "RANK", "EXTENT", "OVERFLOW", "SHAPE", "ALIAS", "OVERLAP", "DIM",
+                           "REDUCED_MODE", "EMPTY", "STRUCT_SIZE", "OPTION", "KERNEL", "ALIGNMENT"})
+    CHECK(seen[std::string("TCU_ERROR_") + name] > 0);
+}

@@ -1,0 +1,180 @@
+// Random reductions on the CPU backend against the oracle, every row that accepts; accuracy; bits against thread counts.
+#include <omp.h>
+
+#include "tensors.h"
+
+namespace {
+using namespace cpu_test;
+using tcu::Node;
+using tcu::Op;
+using tcu::ReduceOp;
+
+struct OpCase {
+  ReduceOp op;
+  oracle::Fold fold;
+};
+const OpCase ops[] = {{ReduceOp::sum, oracle::Fold::sum},       {ReduceOp::prod, oracle::Fold::prod},
+                      {ReduceOp::max, oracle::Fold::max},       {ReduceOp::min, oracle::Fold::min},
+                      {ReduceOp::any, oracle::Fold::any},       {ReduceOp::all, oracle::Fold::all},
+                      {ReduceOp::count, oracle::Fold::count},   {ReduceOp::argmax, oracle::Fold::argmax},
+                      {ReduceOp::argmin, oracle::Fold::argmin}};
+
+struct Shape {
+  Sizes extents;
+  std::vector<int32_t> dims;
+};
+Shape random_case(Rng &rng, int trial) {
+  Shape s;
+  // Some of a size at which threads, splits and several levels of accumulators come in.
+  s.extents = trial % 25 == 0 ? Sizes{pick(rng, 1, 9), pick(rng, 3000, 30000), pick(rng, 1, 5)} : shape(rng, 5, 20000);
+  for (int m = 0; m < int(s.extents.size()); ++m)
+    if (chance(rng, 50)) s.dims.push_back(m);
+  return s;
+}
+
+TEST_CASE("random reductions agree with the oracle on every row") {
+  Rng rng(3);
+  for (int trial = 0; trial < 600; ++trial) {
+    const OpCase &what = ops[trial % 9];
+    const Shape s = random_case(rng, trial);
+    const bool fused = chance(rng, 40), is_arg = tcu::is_arg(what.op);
+    const bool ordered = is_arg || what.op == ReduceOp::max || what.op == ReduceOp::min;
+    std::vector<Tensor> inputs;
+    std::vector<tcu::TensorView> views;
+    std::vector<oracle::Tensor> doubles;
+    for (int i = 0; i < (fused ? 2 : 1); ++i) {
+      const Sizes e = i == 0 ? s.extents : broadcastable(rng, s.extents);
+      inputs.emplace_back(one_of(rng, all_dtypes(!ordered)), e, layout(rng, e, true));
+      const bool prod = what.op == ReduceOp::prod;
+      inputs.back().fill([&](const Sizes &) { return prod ? (chance(rng, 1) ? 2.0 : 1.0) : double(pick(rng, 0, chance(rng, 3) ? 3 : 1)); });
+    }
+    for (Tensor &t : inputs) views.push_back(t.view()), doubles.push_back(t.as_doubles());
+    Sizes kept = s.extents;
+    for (int32_t d : s.dims) kept[size_t(d)] = 1;
+    const DType wide[] = {DType::i64, DType::f64, DType::f32, DType::i32};
+    Tensor out(is_arg ? one_of(rng, std::vector<DType>{DType::i64, DType::i32, DType::u32}) : one_of(rng, wide), kept, layout(rng, kept, false));
+    out.fill([&](const Sizes &) { return double(pick(rng, 0, 3)); });
+    tcu::Request r;
+    r.out = out.view(), r.n_inputs = int(views.size()), r.inputs = views.data();
+    if (fused)
+      r.expr = std::make_shared<const tcu::Expr>(
+          std::vector<Node>{Node::input(0), Node::input(1), Node::op(what.op == ReduceOp::prod ? Op::mul : Op::add)});
+    r.reads_out = chance(rng, 20) && tcu::info(what.op).accumulate != tcu::Accumulate::Bool && !is_arg;
+    tcu::Problem p;
+    try {
+      p = tcu::make_reduce(r, what.op, int(s.dims.size()), s.dims.data());
+    } catch (const tcu::Error &error) {
+      REQUIRE((error.code == tcu::Code::empty || error.code == tcu::Code::option));  // beta of a Bool
+      continue;
+    }
+    const DType post = is_arg ? DType::i64 : p.acc;
+    const bool scaled = chance(rng, 30) && post != DType::bool_ && !is_arg;
+    tcu::Execution e;
+    e.at.out = r.out.data;
+    for (size_t i = 0; i < views.size(); ++i) e.at.in[i] = views[i].data;
+    e.alpha = number(post, scaled ? 2 : 1), e.beta = number(post, 3);
+    const bool prod = what.op == ReduceOp::prod;
+    std::vector<double> expected = oracle::reduce(what.fold, doubles, s.dims, [&](const std::vector<double> &x) {
+      return x.size() == 1 ? x[0] : prod ? x[0] * x[1] : x[0] + x[1];
+    });
+    bool fits = true;  // a product may outgrow float32 or wrap
+    const std::vector<double> old = out.values();
+    for (size_t i = 0; i < expected.size(); ++i) {
+      fits &= expected[i] < (p.acc == DType::f32 || out.dtype != DType::f64 ? 16777216.0 : 4e15);
+      if (p.acc == DType::bool_ && !is_arg) expected[i] = expected[i] != 0;
+      expected[i] = (scaled ? 2 : 1) * expected[i] + (r.reads_out ? 3 * old[i] : 0);
+    }
+    if (!fits) continue;
+    CAPTURE(trial, tcu::info(what.op).name, p.pattern(), tcu::info(p.in[0]).name, tcu::info(p.acc).name, fused);
+    on_every_row(p, out, e, [&](const char *row) {
+      CAPTURE(row);
+      compare(out, expected);
+    });
+  }
+}
+
+// A sum in float32 with the identity, on the planner's row.
+float sum_of(const std::vector<float> &x) {
+  float out = 0;
+  const int64_t n = int64_t(x.size());
+  const int32_t dim = 0;
+  tcu::TensorView in{const_cast<float *>(x.data()), DType::f32, 1, &n, nullptr};
+  tcu::Request r;
+  r.out = {&out, DType::f32, 0, nullptr, nullptr};
+  r.n_inputs = 1, r.inputs = &in;
+  const tcu::Problem p = tcu::make_reduce(r, ReduceOp::sum, 1, &dim);
+  tcu::Execution e;
+  e.at.out = &out, e.at.in[0] = x.data(), e.alpha = number(DType::f32, 1);
+  planner().execute(*planner().plan(p, nullptr), e, 0);
+  return out;
+}
+
+TEST_CASE("a long float32 sum is exact to 1e-6, and the same for any number of threads") {
+  std::vector<float> x((1 << 25) + 11);
+  Rng rng(4);
+  long double exact = 0;
+  for (float &v : x) v = float(rng() >> 40) * 0x1p-24f, exact += v;
+  const float got = sum_of(x);
+  REQUIRE(std::fabs(got - double(exact)) <= 1e-6 * double(exact));
+  const int threads = omp_get_max_threads();
+  for (int n : {1, 2, 3, 5}) {
+    omp_set_num_threads(n);
+    REQUIRE(sum_of(x) == got);
+  }
+  omp_set_num_threads(threads);
+}
+
+TEST_CASE("NaN, infinities and the first best") {
+  const float inf = INFINITY, nan = NAN;
+  for (int64_t n : {1, 2, 63, 64, 65, 129, 5000, 300000}) {
+    for (int64_t at : {int64_t(0), n / 2, n - 1}) {
+      Tensor x(DType::f32, {n}, {1});
+      auto *v = reinterpret_cast<float *>(x.bytes.get());
+      for (ReduceOp op : {ReduceOp::max, ReduceOp::min, ReduceOp::argmax, ReduceOp::argmin}) {
+        for (float special : {inf, -inf, nan}) {
+          for (int64_t i = 0; i < n; ++i) v[i] = float(i % 7);
+          v[at] = special;
+          if (at + 1 < n) v[n - 1] = special;  // a second one: the first must win
+          Tensor out(tcu::is_arg(op) ? DType::i64 : DType::f32, {1}, {1});
+          tcu::TensorView view = x.view();
+          tcu::Request r;
+          r.out = out.view(), r.n_inputs = 1, r.inputs = &view;
+          const int32_t dim = 0;
+          const tcu::Problem p = tcu::make_reduce(r, op, 1, &dim);
+          tcu::Execution e;
+          e.at.out = r.out.data, e.at.in[0] = view.data, e.alpha = number(tcu::is_arg(op) ? DType::i64 : DType::f32, 1);
+          oracle::Fold fold = oracle::Fold::max;
+          for (const OpCase &o : ops) fold = o.op == op ? o.fold : fold;
+          const auto expected = oracle::reduce(fold, {x.as_doubles()}, {0});
+          CAPTURE(n, at, special, tcu::info(op).name);
+          on_every_row(p, out, e, [&](const char *row) {
+            CAPTURE(row);
+            compare(out, expected);
+          });
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("complex sums and products keep both parts") {
+  const int64_t n = 1003;
+  std::vector<tcu::c64_t> x(n, tcu::c64_t{1, 2});
+  tcu::c64_t out{};
+  const int32_t dim = 0;
+  tcu::TensorView in{x.data(), DType::c64, 1, &n, nullptr};
+  tcu::Request r;
+  r.out = {&out, DType::c64, 0, nullptr, nullptr};
+  r.n_inputs = 1, r.inputs = &in;
+  tcu::Execution e;
+  e.at.out = &out, e.at.in[0] = x.data(), e.alpha.c[0] = 1, e.alpha.c[1] = 0;
+  for (const tcu::Kernel &k : planner().backend().kernels()) {
+    const tcu::Problem p = tcu::make_reduce(r, ReduceOp::sum, 1, &dim);
+    if (k.family != tcu::Family::reduce || !k.accepts(p, planner().backend().device())) continue;
+    planner().execute(*planner().plan(p, k.name), e, 0);
+    REQUIRE(out.re == 1003);
+    REQUIRE(out.im == 2006);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,270 @@
+// Memory, streams, events, devices, threads and run-time compilation of the cuda backend, through the C API. Runs on a GPU
+// and on the emulated library.
+#include <dlfcn.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <thread>
+
+#include "support.h"
+#include "tcuops.h"
+
+namespace {
+
+#define OK(call)                                                \
+  do {                                                          \
+    const tcu_status_t status_ = (call);                        \
+    INFO(#call << ": " << tcu_last_error());                    \
+    REQUIRE(tcu_status_name(status_) == std::string("TCU_OK")); \
+  } while (0)
+
+tcu_context_t cuda() {
+  static const tcu_context_t made = [] {
+    tcu_context_t c = nullptr;
+    if (tcu_context_create(&c, "cuda", 0) != TCU_OK) throw std::runtime_error(tcu_last_error());
+    return c;
+  }();
+  return made;
+}
+
+class Memory {
+ public:
+  explicit Memory(size_t bytes, void *stream = nullptr) : stream_(stream) { OK(tcu_malloc(cuda(), &data, bytes, stream)); }
+  explicit Memory(const std::vector<float> &values, void *stream = nullptr) : Memory(values.size() * sizeof(float), stream) {
+    OK(tcu_copy(cuda(), data, values.data(), values.size() * sizeof(float), stream));
+  }
+  Memory(const Memory &) = delete;
+  ~Memory() { tcu_free(cuda(), data, stream_); }
+  std::vector<float> floats(size_t n) const {
+    std::vector<float> values(n);
+    OK(tcu_copy(cuda(), values.data(), data, n * sizeof(float), stream_));
+    return values;
+  }
+  void *data = nullptr;
+
+ private:
+  void *stream_;
+};
+
+std::vector<float> ramp(size_t n) {
+  std::vector<float> values(n);
+  for (size_t i = 0; i < n; ++i) values[i] = float(i % 97);
+  return values;
+}
+
+struct Expr {
+  explicit Expr(std::vector<tcu_node_t> nodes) { OK(tcu_expr_create(&handle, nodes.data(), int32_t(nodes.size()))); }
+  Expr(const Expr &) = delete;
+  ~Expr() { tcu_expr_destroy(handle); }
+  tcu_expr_t handle = nullptr;
+};
+tcu_node_t input(int32_t i) { return {TCU_NODE_INPUT, i, 0, 0, {}}; }
+tcu_node_t op(int32_t id) { return {TCU_NODE_OP, id, 0, 0, {}}; }
+tcu_node_t constant(double value) {
+  tcu_node_t n{TCU_NODE_CONSTANT, 0, TCU_FLOAT32, 0, {}};
+  n.value.f = value;
+  return n;
+}
+
+tcu_tensor_t vector_of(const Memory &m, const int64_t *n) { return {m.data, n, nullptr, TCU_FLOAT32, 1}; }
+
+bool emulated() {
+  tcu_device_info_t info = TCU_DEVICE_INFO_INIT;
+  OK(tcu_device_info(&info, "cuda", 0));
+  return std::string(info.name).find("mulat") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("cuda: the device") {
+  int32_t count = 0;
+  OK(tcu_device_count(&count, "cuda"));
+  REQUIRE(count >= 1);
+  tcu_device_info_t info = TCU_DEVICE_INFO_INIT;
+  OK(tcu_device_info(&info, "cuda", 0));
+  CHECK(std::strlen(info.name) > 0);
+  CHECK(info.major >= 7);
+  CHECK(info.processors > 0);
+  CHECK(info.memory_bytes > 0);
+  CHECK(tcu_device_info(&info, "cuda", count) == TCU_ERROR_DEVICE);
+  CHECK(tcu_device_info(&info, "cuda", -1) == TCU_ERROR_DEVICE);
+  tcu_context_t none = nullptr;
+  CHECK(tcu_context_create(&none, "cuda", count) == TCU_ERROR_DEVICE);
+  CHECK(none == nullptr);
+  CHECK(std::string(tcu_context_backend(cuda())) == "cuda");
+}
+
+TEST_CASE("cuda: memory and copies in every direction") {
+  void *stream = nullptr;
+  OK(tcu_stream_create(cuda(), &stream));
+  for (void *s : {static_cast<void *>(nullptr), stream}) {
+    const std::vector<float> values = ramp(1000);
+    Memory a(values, s), b(4000, s);
+    CHECK(reinterpret_cast<uintptr_t>(a.data) % 256 == 0);
+    OK(tcu_copy(cuda(), b.data, a.data, 4000, s));
+    CHECK(b.floats(1000) == values);
+    std::vector<float> host(1000);
+    OK(tcu_copy(cuda(), host.data(), values.data(), 4000, s));  // host to host
+    CHECK(host == values);
+    OK(tcu_copy(cuda(), host.data(), values.data(), 0, s));
+  }
+  void *nothing = &stream;
+  OK(tcu_malloc(cuda(), &nothing, 0, nullptr));
+  CHECK(nothing == nullptr);
+  OK(tcu_free(cuda(), nullptr, nullptr));
+  OK(tcu_synchronize(cuda(), stream));
+  OK(tcu_stream_destroy(cuda(), stream));
+}
+
+TEST_CASE("cuda: asking for more memory than there is fails, and nothing is broken after") {
+  void *data = nullptr;
+  CHECK(tcu_malloc(cuda(), &data, size_t(1) << 46, nullptr) == TCU_ERROR_OUT_OF_MEMORY);
+  CHECK(std::string(tcu_last_error()).find("70368744177664 bytes") != std::string::npos);
+  CHECK(data == nullptr);
+  CHECK(Memory(ramp(10)).floats(10) == ramp(10));
+}
+
+TEST_CASE("cuda: events measure a stream") {
+  void *stream = nullptr, *from = nullptr, *to = nullptr;
+  OK(tcu_stream_create(cuda(), &stream));
+  OK(tcu_event_create(cuda(), &from));
+  OK(tcu_event_create(cuda(), &to));
+  {
+    Memory a(1 << 20, stream), b(1 << 20, stream);
+    OK(tcu_event_record(cuda(), from, stream));
+    for (int i = 0; i < 10; ++i) OK(tcu_copy(cuda(), b.data, a.data, 1 << 20, stream));
+    OK(tcu_event_record(cuda(), to, stream));
+  }
+  float ms = -1;
+  OK(tcu_event_elapsed(cuda(), &ms, from, to));
+  CHECK(ms >= 0);
+  CHECK(ms < 10000);
+  OK(tcu_event_destroy(cuda(), from));
+  OK(tcu_event_destroy(cuda(), to));
+  OK(tcu_stream_destroy(cuda(), stream));
+}
+
+TEST_CASE("cuda: a fused expression is compiled once, and constants do not count") {
+  const int64_t n = 300;
+  Memory x(ramp(size_t(n))), y(size_t(n) * 4);
+  const tcu_tensor_t in = vector_of(x, &n), out = vector_of(y, &n);
+  for (const double factor : {2.0, 3.0}) {
+    const Expr e({input(0), constant(factor), op(TCU_OP_MUL), constant(1), op(TCU_OP_ADD), input(0), op(TCU_OP_MUL)});
+    OK(tcu_map(cuda(), &out, e.handle, 1, &in, nullptr));
+    const std::vector<float> got = y.floats(size_t(n));
+    for (size_t i = 0; i < got.size(); ++i) {
+      const float v = float(i % 97);
+      REQUIRE(got[i] == (v * float(factor) + 1) * v);
+    }
+  }
+  tcu_plan_t plan = nullptr;
+  const Expr e({input(0), constant(7), op(TCU_OP_MUL), constant(1), op(TCU_OP_ADD), input(0), op(TCU_OP_MUL)});
+  OK(tcu_plan_map(&plan, cuda(), &out, e.handle, 1, &in, nullptr));
+  tcu_plan_info_t info = TCU_PLAN_INFO_INIT;
+  OK(tcu_plan_info(plan, &info));
+  CHECK(info.compiled == 1);
+  OK(tcu_plan_destroy(plan));
+}
+
+TEST_CASE("cuda: threads, each with its own stream, context and expressions") {
+  constexpr int kThreads = 4;
+  bool right[kThreads] = {};
+  std::thread threads[kThreads];
+  for (int t = 0; t < kThreads; ++t)
+    threads[t] = std::thread([t, &right] {
+      // No Catch assertions here: they are not for several threads.
+      tcu_context_t c = nullptr;
+      void *stream = nullptr, *x = nullptr, *y = nullptr;
+      const int64_t n = 500 + t;
+      std::vector<float> values = ramp(size_t(n)), got(values.size());
+      // The same expression everywhere: one of them compiles it and the others wait.
+      const tcu_node_t nodes[] = {input(0), constant(t), op(TCU_OP_ADD), op(TCU_OP_ABS2), op(TCU_OP_NEG)};
+      tcu_expr_t e = nullptr;
+      bool ok = tcu_context_create(&c, "cuda", 0) == TCU_OK && tcu_stream_create(c, &stream) == TCU_OK &&
+                tcu_malloc(c, &x, values.size() * 4, stream) == TCU_OK && tcu_malloc(c, &y, values.size() * 4, stream) == TCU_OK &&
+                tcu_expr_create(&e, nodes, 5) == TCU_OK && tcu_copy(c, x, values.data(), values.size() * 4, stream) == TCU_OK;
+      tcu_options_t options = TCU_OPTIONS_INIT;
+      options.stream = stream;
+      const tcu_tensor_t in{x, &n, nullptr, TCU_FLOAT32, 1}, out{y, &n, nullptr, TCU_FLOAT32, 1};
+      for (int round = 0; ok && round < 20; ++round) ok = tcu_map(c, &out, e, 1, &in, &options) == TCU_OK;
+      ok = ok && tcu_copy(c, got.data(), y, got.size() * 4, stream) == TCU_OK;
+      for (size_t i = 0; ok && i < got.size(); ++i) ok = got[i] == -(values[i] + float(t)) * (values[i] + float(t));
+      ok = tcu_free(c, x, stream) == TCU_OK && tcu_free(c, y, stream) == TCU_OK && ok;
+      ok = tcu_expr_destroy(e) == TCU_OK && tcu_stream_destroy(c, stream) == TCU_OK && tcu_context_destroy(c) == TCU_OK && ok;
+      right[t] = ok;
+    });
+  for (std::thread &t : threads) t.join();
+  for (const bool r : right) CHECK(r);
+}
+
+TEST_CASE("cuda: matrix product against the obvious loop") {
+  if (emulated()) return;  // it has no cuBLAS
+  const int64_t m = 33, n = 17, k = 65;
+  std::vector<float> a = ramp(size_t(m * k)), b = ramp(size_t(k * n));
+  Memory da(a), db(b), dc(size_t(m * n) * 4);
+  for (const bool transposed : {false, true}) {
+    const int64_t ea[] = {m, k}, eb[] = {k, n}, ec[] = {m, n}, sa[] = {k, 1};
+    const tcu_tensor_t ta{da.data, ea, transposed ? sa : nullptr, TCU_FLOAT32, 2}, tb{db.data, eb, nullptr, TCU_FLOAT32, 2};
+    const tcu_tensor_t tc{dc.data, ec, nullptr, TCU_FLOAT32, 2};
+    OK(tcu_matmul(cuda(), &tc, &ta, &tb, nullptr));
+    const std::vector<float> got = dc.floats(size_t(m * n));
+    for (int64_t i = 0; i < m; ++i)
+      for (int64_t j = 0; j < n; ++j) {
+        double sum = 0;
+        for (int64_t l = 0; l < k; ++l) sum += double(a[size_t(transposed ? i * k + l : l * m + i)]) * b[size_t(l + j * k)];
+        REQUIRE(got[size_t(i + j * m)] == Approx(sum).epsilon(1e-5));
+      }
+  }
+}
+
+// By the driver's own calls, so that this test links no CUDA: a stream is the same thing to both.
+TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed data") {
+  void *driver = emulated() ? nullptr : ::dlopen("libcuda.so.1", RTLD_NOW);
+  if (!driver) return;
+  const auto begin = reinterpret_cast<int (*)(void *, int)>(::dlsym(driver, "cuStreamBeginCapture_v2"));
+  const auto end = reinterpret_cast<int (*)(void *, void **)>(::dlsym(driver, "cuStreamEndCapture"));
+  const auto instantiate = reinterpret_cast<int (*)(void **, void *, unsigned long long)>(::dlsym(driver, "cuGraphInstantiateWithFlags"));
+  const auto run = reinterpret_cast<int (*)(void *, void *)>(::dlsym(driver, "cuGraphLaunch"));
+  REQUIRE((begin && end && instantiate && run));
+
+  constexpr int64_t n = 1 << 20, k = 64;
+  const int64_t one = 1, square[] = {k, k};
+  void *stream = nullptr, *graph = nullptr, *ready = nullptr;
+  OK(tcu_stream_create(cuda(), &stream));
+  tcu_options_t options = TCU_OPTIONS_INIT;
+  options.stream = stream;
+  // One that nothing has compiled yet, a reduction that takes workspace, a scan, a product, an allocation and a copy.
+  const Expr e({input(0), op(TCU_OP_ABS2), input(0), op(TCU_OP_SUB), constant(5), op(TCU_OP_ADD)});
+  Memory x(std::vector<float>(n, 1.0f), stream), y(n * 4, stream), sum(4, stream), sums(n * 4, stream), c(k * k * 4, stream);
+  const tcu_tensor_t tx = vector_of(x, &n), ty = vector_of(y, &n), ts{sum.data, &one, nullptr, TCU_FLOAT32, 1};
+  const tcu_tensor_t tscan = vector_of(sums, &n), ta{x.data, square, nullptr, TCU_FLOAT32, 2}, tc{c.data, square, nullptr, TCU_FLOAT32, 2};
+  const int32_t dim = 0;
+  OK(tcu_synchronize(cuda(), stream));
+
+  constexpr int kGlobal = 0;
+  REQUIRE(begin(stream, kGlobal) == 0);
+  void *scratch = nullptr;
+  CHECK(tcu_malloc(cuda(), &scratch, n * 4, stream) == TCU_OK);
+  const tcu_tensor_t tt{scratch, &n, nullptr, TCU_FLOAT32, 1};
+  CHECK(tcu_map(cuda(), &tt, e.handle, 1, &tx, &options) == TCU_OK);
+  CHECK(tcu_copy(cuda(), y.data, scratch, n * 4, stream) == TCU_OK);
+  CHECK(tcu_free(cuda(), scratch, stream) == TCU_OK);
+  CHECK(tcu_reduce(cuda(), &ts, TCU_REDUCE_SUM, nullptr, 1, &ty, 1, &dim, &options) == TCU_OK);
+  CHECK(tcu_scan(cuda(), &tscan, TCU_REDUCE_SUM, nullptr, 1, &tx, 0, &options) == TCU_OK);
+  CHECK(tcu_matmul(cuda(), &tc, &ta, &ta, &options) == TCU_OK);
+  INFO(tcu_last_error());
+  REQUIRE(end(stream, &graph) == 0);
+  REQUIRE(instantiate(&ready, graph, 0) == 0);
+  for (const float v : {2.0f, 3.0f}) {
+    const std::vector<float> values(n, v);
+    OK(tcu_copy(cuda(), x.data, values.data(), n * 4, stream));
+    REQUIRE(run(ready, stream) == 0);
+    CHECK(y.floats(n) == std::vector<float>(n, v * v - v + 5));
+    CHECK(sum.floats(1)[0] == (v * v - v + 5) * float(n));
+    CHECK(sums.floats(n).back() == v * float(n));
+    CHECK(c.floats(k * k) == std::vector<float>(k * k, v * v * float(k)));
+  }
+  OK(tcu_stream_destroy(cuda(), stream));
+}

@@ -1,0 +1,147 @@
+// In place of lib/cuda/nvrtc.cpp: generated source becomes a shared object by the compiler that built this library, with
+// its sanitizers, and the emulator's loader takes it by its path. From the build:
+//   TCU_HOST_COMPILER, TCU_HOST_FLAGS (one string), TCU_SOURCE_DIR
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <mutex>
+#include <sstream>
+#include <vector>
+
+#include <cuda_runtime.h>
+
+#include "core/error.h"
+#include "core/hash.h"
+#include "cuda/compiler.h"
+
+extern "C" char **environ;
+
+namespace tcu::cuda {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string kRoot = TCU_SOURCE_DIR;
+
+std::string text_of(const fs::path &path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// Files of this process, removed when it ends; a process that a sanitizer stops leaves them to its report.
+class Scratch {
+ public:
+  std::string name(const char *suffix) {
+    std::lock_guard lock(mutex_);
+    paths_.push_back(folder() + "/" + std::to_string(paths_.size()) + suffix);
+    return paths_.back();
+  }
+  static Scratch &get() {
+    static Scratch scratch;
+    return scratch;
+  }
+
+ private:
+  const std::string &folder() {
+    if (folder_.empty()) {
+      std::string made = (fs::temp_directory_path() / "tcuops-emulated-XXXXXX").string();
+      if (!::mkdtemp(made.data())) fail(Code::library, "cannot make a folder in %s", fs::temp_directory_path().c_str());
+      folder_ = made;
+    }
+    return folder_;
+  }
+  ~Scratch() {
+    std::error_code ignored;
+    if (!folder_.empty()) fs::remove_all(folder_, ignored);
+  }
+  std::mutex mutex_;
+  std::string folder_;
+  std::vector<std::string> paths_;
+};
+
+std::vector<std::string> command() {
+  std::vector<std::string> arguments{TCU_HOST_COMPILER};
+  std::istringstream flags(TCU_HOST_FLAGS);
+  for (std::string flag; flags >> flag;) arguments.push_back(flag);
+  // No -O2: these kernels run once or twice on a few elements, and the compiler is what the tests wait for.
+  for (const char *flag : {"-std=c++20", "-O1", "-g1", "-fPIC", "-shared", "-w", "-x", "c++", "-DTCU_EMULATOR=1",
+                           "-ffp-contract=off", "-fno-sanitize-recover=all", "-include", "cuda_runtime.h"})
+    arguments.push_back(flag);
+  for (const char *folder : {"/test/emulator/include", "/lib/cuda", "/lib", ""}) arguments.push_back("-I" + kRoot + folder);
+  return arguments;
+}
+
+int run(const std::vector<std::string> &arguments, const std::string &log) {
+  std::vector<char *> argv;
+  for (const std::string &a : arguments) argv.push_back(const_cast<char *>(a.c_str()));
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 2, log.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t child = 0;
+  const int failed = ::posix_spawnp(&child, argv[0], &actions, nullptr, argv.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  if (failed) fail(Code::library, "cannot run %s", argv[0]);
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return status;
+}
+
+}  // namespace
+
+std::string compiler_key(const Target &) {
+  static const std::string key = [] {
+    std::vector<fs::path> headers;
+    for (const char *folder : {"/test/emulator/include", "/lib/cuda", "/lib/core", "/lib/tcu"})
+      if (fs::exists(kRoot + folder))
+        for (const auto &entry : fs::recursive_directory_iterator(kRoot + folder))
+          if (const auto end = entry.path().extension(); end == ".h" || end == ".cuh" || end == ".def")
+            headers.push_back(entry.path());
+    std::sort(headers.begin(), headers.end());
+    Hash hash;
+    for (const fs::path &path : headers) {
+      const std::string text = path.string() + text_of(path);
+      hash.add_bytes(text.data(), text.size());
+    }
+    std::string text = "emulator " __VERSION__ " headers " + std::to_string(hash.value());
+    for (const std::string &argument : command()) text += " " + argument;
+    return text + "\n";
+  }();
+  return key;
+}
+
+std::string compile_source(const std::string &source, const Target &) {
+  const std::string code = Scratch::get().name(".so"), log = Scratch::get().name(".log");
+  const std::string input = Scratch::get().name(".cpp");
+  std::ofstream(input) << source;
+  std::vector<std::string> arguments = command();
+  arguments.insert(arguments.end(), {"-o", code, input, "-x", "none"});
+  Dl_info emulator;
+  if (::dladdr(reinterpret_cast<void *>(&emu::launch_count), &emulator)) arguments.push_back(emulator.dli_fname);
+  if (run(arguments, log) != 0) {
+    const std::string words = text_of(log);
+    fail(Code::internal, "%s", words.substr(std::min(words.find("error:"), words.size()), 900).c_str());
+  }
+  return text_of(code);
+}
+
+std::string loadable(const std::string &code) {
+  const std::string path = Scratch::get().name(".so");
+  std::ofstream(path, std::ios::binary) << code;
+  return path;
+}
+
+}  // namespace tcu::cuda

@@ -1,0 +1,296 @@
+// Generated code under NVRTC, without a GPU: this executable holds the registry, the code generator and the compiler of
+// lib/cuda, and instead of loading a function (resolve) notes which one a row asked for. Tests whose name ends in
+// [nvrtc] are skipped where libnvrtc is not installed.
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <set>
+#include <thread>
+
+#include "core/problems.h"
+#include "cuda/compiler.h"
+#include "cuda/embedded.h"
+#include "cuda/function.h"
+#include "cuda/nvrtc.h"
+#include "cuda/rows.h"
+
+using namespace tcu;
+using namespace support;
+
+// ---- in place of function.cpp, launch.cpp and shipped.cpp
+
+namespace tcu::cuda {
+namespace {
+thread_local Instance asked;
+}
+Function resolve(const Instance &f, int) {
+  asked = f;
+  Function none;
+  none.compiled = true;
+  return none;
+}
+void launch(const Function &, const LaunchConfig &, const void *, void *) { std::abort(); }
+int shipped_selector(const std::string &) { return 0; }
+}  // namespace tcu::cuda
+
+namespace {
+
+class NoBackend final : public Backend {
+ public:
+  NoBackend() {
+    device_.backend = "cuda", device_.name = "as an H200", device_.major = 9;
+    device_.processors = 132, device_.threads_per_processor = 2048, device_.shared_bytes = 227 * 1024;
+    device_.l2_bytes = 50 << 20, device_.memory_bytes = int64_t(140) << 30;
+  }
+  const Device &device() const override { return device_; }
+  std::span<const Kernel> kernels() const override { return cuda::registry(); }
+  void *allocate(size_t, void *) override { std::abort(); }
+  void release(void *, void *) override { std::abort(); }
+  void copy(void *, const void *, size_t, void *) override { std::abort(); }
+  void zero(void *, size_t, void *) override { std::abort(); }
+  void synchronize(void *) override { std::abort(); }
+  void *stream_create() override { std::abort(); }
+  void stream_destroy(void *) override { std::abort(); }
+  void *event_create() override { std::abort(); }
+  void event_destroy(void *) override { std::abort(); }
+  void event_record(void *, void *) override { std::abort(); }
+  float event_elapsed(void *, void *) override { std::abort(); }
+  void matmul(const Matmul &, void *) override { std::abort(); }
+
+ private:
+  Device device_;
+};
+
+// ---- random expressions
+
+constexpr DType kTypes[] = {DType::f16, DType::bf16, DType::f32, DType::f32, DType::f64, DType::i32, DType::i64,
+                            DType::u8,  DType::bool_, DType::i8, DType::u32, DType::c64, DType::c128};
+
+struct Generator {
+  Rng rng;
+  std::vector<DType> inputs;
+  std::vector<Node> nodes;
+
+  DType leaf(DType wanted = DType::none) {
+    const int what = int(pick(rng, 0, 9));
+    const int i = int(pick(rng, 0, int64_t(inputs.size()) - 1));
+    if (what < 7 && (wanted == DType::none || inputs[size_t(i)] == wanted))
+      return nodes.push_back(Node::input(i)), inputs[size_t(i)];
+    const DType d = wanted == DType::none ? one_of(rng, kTypes) : wanted;
+    nodes.push_back(what == 8 ? Node::scalar(int(pick(rng, 0, 2)), d) : Node::constant(d, make_scalar(d, 1)));
+    return d;
+  }
+  // Appends a tree of at most this depth; its dtype.
+  DType tree(int depth, Op root = Op::none) {
+    if (depth == 0) return leaf();
+    if (root == Op::none && chance(rng, 10)) {
+      tree(depth - 1);
+      const DType to = one_of(rng, kTypes);
+      return nodes.push_back(Node::cast(to)), to;
+    }
+    const size_t start = nodes.size();
+    for (int attempt = 0; attempt < 200; ++attempt) {
+      Op op = root;
+      while (op == Op::none) {
+        const int id = int(pick(rng, 1, 450));
+        if (is_op(id)) op = Op(id);
+      }
+      DType args[3] = {};
+      for (int k = 0; k < info(op).arity; ++k)
+        args[k] = info(op).result == Result::Select && k == 0 ? leaf(DType::bool_) : tree(depth > 2 && chance(rng, 50) ? 1 : depth - 1);
+      try {
+        const DType result = op_types(op, args).result;
+        nodes.push_back(Node::op(op));
+        return result;
+      } catch (const Error &) {  // not defined on these
+        nodes.resize(start);
+      }
+    }
+    return leaf();
+  }
+};
+
+struct Task {
+  std::string row, source;
+};
+
+std::vector<DType> random_inputs(Rng &rng) {
+  std::vector<DType> list(size_t(pick(rng, 1, 4)));
+  const DType common = one_of(rng, kTypes);
+  for (DType &d : list) d = chance(rng, 60) ? common : one_of(rng, kTypes);
+  return list;
+}
+
+// A problem of random family over random strides, with this tree as its expression.
+Problem random_problem(Rng &rng, Op root) {
+  for (;;) {
+    Generator g{rng, random_inputs(rng), {}};
+    const DType element = g.tree(int(pick(rng, 1, 3)), root);
+    rng = g.rng;
+    if (g.nodes.size() > size_t(kMaxNodes)) continue;
+    const Sizes extents{pick(rng, 1, 100), pick(rng, 2, 9), pick(rng, 1, 1000)};
+    const int family = int(pick(rng, 0, 2));
+    Sizes out = extents;
+    const bool whole = family == 1 && chance(rng, 30);
+    if (family == 1) out[0] = 1;
+    if (whole) out[2] = 1;
+    Call call;
+    call.tensor(chance(rng, 70) ? element : one_of(rng, kTypes), out);
+    const bool strided = chance(rng, 50);
+    for (const DType d : g.inputs) {
+      Sizes mine = extents;
+      if (family == 0 && chance(rng, 40)) mine[size_t(pick(rng, 0, 2))] = 1;
+      if (strided && chance(rng, 60)) call.tensor(d, mine, {mine[1], 1, mine[0] * mine[1]});
+      else call.tensor(d, mine);
+    }
+    call.expr(g.nodes);
+    try {
+      if (family == 0) return call.map();
+      constexpr ReduceOp scans[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::max, ReduceOp::min};
+      if (family == 2) return call.scan(one_of(rng, scans), int(pick(rng, 0, 2)), {chance(rng, 20), chance(rng, 20)});
+      const auto op = ReduceOp(pick(rng, 1, 9));
+      if (is_arg(op)) call.tensors.front().dtype = DType::i64;
+      return call.reduce(op, whole ? std::vector<int32_t>{0, 2} : std::vector<int32_t>{0});
+    } catch (const Error &e) {
+      if (e.code == Code::internal) throw;
+    }
+  }
+}
+
+// The rows that take a problem, as source.
+std::vector<Task> tasks_of(const Problem &p) {
+  static NoBackend backend;
+  std::vector<Task> tasks;
+  for (const Kernel &row : backend.kernels()) {
+    if (row.family != p.family || !row.accepts(p, backend.device())) continue;
+    row.prepare(p, row.configure(p, backend.device()), backend);
+    tasks.push_back({row.name, cuda::source_of(cuda::asked)});
+  }
+  return tasks;
+}
+
+std::vector<std::string> compile_all(const std::vector<Task> &tasks, std::map<std::string, std::vector<double>> *times = nullptr) {
+  std::atomic<size_t> next{0};
+  std::mutex mutex;
+  std::vector<std::string> failures;
+  const auto work = [&] {
+    for (size_t i; (i = next++) < tasks.size();) {
+      const auto start = std::chrono::steady_clock::now();
+      std::string failure;
+      try {
+        if (cuda::nvrtc_compile(tasks[i].source, "sm_90").empty()) failure = "no code";
+      } catch (const Error &e) {
+        failure = e.what();
+      }
+      const double ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+      std::lock_guard lock(mutex);
+      if (times) (*times)[tasks[i].row].push_back(ms);
+      if (!failure.empty()) failures.push_back(tasks[i].row + ": " + failure + "\n" + tasks[i].source);
+    }
+  };
+  std::thread other(work);
+  work();
+  other.join();
+  return failures;
+}
+
+bool skipped() {
+  if (cuda::nvrtc_available()) return false;
+  std::printf("skipped: libnvrtc is not here\n");
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("jit: every embedded header compiles alone [nvrtc]") {
+  if (skipped()) return;
+  std::vector<Task> tasks;
+  for (int i = 0; i < cuda::n_embedded_headers; ++i) {
+    const std::string name = cuda::embedded_headers[i].name;
+    if (name.ends_with(".def")) continue;  // rows of a table: meaningless alone
+    tasks.push_back({name, "#include \"" + name + "\"\nextern \"C\" __global__ void kernel() {}\n"});
+  }
+  CHECK(tasks.size() > 5);
+  for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
+}
+
+TEST_CASE("jit: every op, and random expressions, under every row that takes them [nvrtc]") {
+  if (skipped()) return;
+  Rng rng(20260);
+  std::vector<Task> tasks;
+  std::set<std::string> rows;
+  const auto add = [&](Op root) {
+    const std::vector<Task> all = tasks_of(random_problem(rng, root));
+    if (all.empty()) return;
+    // One of them, and each row that has had none yet.
+    size_t chosen = size_t(pick(rng, 0, int64_t(all.size()) - 1));
+    for (size_t i = 0; i < all.size(); ++i)
+      if (!rows.count(all[i].row)) chosen = i;
+    rows.insert(all[chosen].row);
+    tasks.push_back(all[chosen]);
+  };
+  for (int id = 1; id < 450; ++id)
+    if (is_op(id)) add(Op(id));
+  while (tasks.size() < 200) add(Op::none);
+  std::map<std::string, std::vector<double>> times;
+  for (const std::string &failure : compile_all(tasks, &times)) FAIL_CHECK(failure);
+  for (auto &[row, list] : times) {
+    std::sort(list.begin(), list.end());
+    std::printf("%-24s %3zu functions, ms to compile: least %.0f, median %.0f, most %.0f\n", row.c_str(), list.size(), list[0],
+                list[list.size() / 2], list.back());
+  }
+}
+
+TEST_CASE("jit: constants and scalars are not part of the code") {
+  const auto source = [](double constant, int slot) {
+    Call call;
+    call.tensor(DType::f32, {100}).tensor(DType::f32, {100});
+    call.expr({Node::input(0), Node::constant(DType::f32, make_scalar(DType::f32, constant)), Node::op(Op::mul),
+               Node::scalar(slot, DType::f32), Node::op(Op::add)});
+    return tasks_of(call.map()).at(0).source;
+  };
+  CHECK(source(1, 0) == source(2, 5));
+}
+
+TEST_CASE("jit: names tell functions apart, and sources follow names") {
+  Rng rng(7);
+  std::map<std::string, std::string> known;
+  for (int i = 0; i < 300; ++i) {
+    const Problem p = random_problem(rng, Op::none);
+    if (tasks_of(p).empty()) continue;
+    const std::string source = cuda::source_of(cuda::asked);
+    const auto [at, added] = known.emplace(cuda::name_of(cuda::asked), source);
+    CHECK(at->second == source);
+  }
+  std::set<std::string> sources;
+  for (const auto &[name, source] : known) sources.insert(source);
+  CHECK(sources.size() == known.size());
+}
+
+TEST_CASE("jit: an error says what NVRTC said, in one line [nvrtc]") {
+  if (skipped()) return;
+  try {
+    cuda::nvrtc_compile("extern \"C\" __global__ void kernel() { nonsense(); }\n", "sm_90");
+    FAIL("it compiled");
+  } catch (const Error &e) {
+    CHECK(e.code == Code::internal);
+    CHECK(std::string(e.what()).find("\"nonsense\" is undefined") != std::string::npos);
+    CHECK(std::string(e.what()).find('\n') == std::string::npos);
+  }
+}
+
+TEST_CASE("jit: machine code for architectures that NVRTC knows, PTX of the nearest for newer ones [nvrtc]") {
+  if (skipped()) return;
+  CHECK(cuda::nvrtc_architecture(9, 0) == "sm_90");
+  const std::string newer = cuda::nvrtc_architecture(99, 9);
+  CHECK(newer.substr(0, 8) == "compute_");
+  const std::string ptx = cuda::nvrtc_compile("extern \"C\" __global__ void kernel() {}\n", newer);
+  CHECK(ptx.find(".entry kernel") != std::string::npos);
+  CHECK(code_of([] { cuda::nvrtc_architecture(3, 5); }) == Code::unsupported);
+  CHECK(cuda::compiler_key({9, 0}) != cuda::compiler_key({8, 0}));
+  CHECK(cuda::compiler_key({9, 0}).find("sm_90") != std::string::npos);
+}

@@ -1,0 +1,142 @@
+// The slow and obvious meaning of map, reduce and scan: one loop over index tuples, in float64, a function call an element.
+// Results come in the order of support::for_each_index over the output's extents.
+#pragma once
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "support.h"
+
+namespace oracle {
+
+using support::Sizes;
+
+struct Tensor {
+  Sizes extents, strides;    // in elements
+  std::vector<double> data;  // the element with all indices zero is data[base]
+  int64_t base = 0;
+
+  Tensor(Sizes e, std::vector<double> values) : extents(e), strides(support::dense(e)), data(std::move(values)) {}
+  Tensor(Sizes e, Sizes s, std::vector<double> values, int64_t at = 0)
+      : extents(std::move(e)), strides(std::move(s)), data(std::move(values)), base(at) {}
+
+  // The element that an index of the joint space stands for: a mode of extent 1, or beyond the rank, is broadcast.
+  double at(const Sizes &index) const {
+    int64_t offset = base;
+    for (size_t m = 0; m < extents.size(); ++m)
+      if (extents[m] != 1) offset += index[m] * strides[m];
+    return data.at(size_t(offset));
+  }
+};
+
+using Function = std::function<double(const std::vector<double> &)>;
+inline double first(const std::vector<double> &x) { return x[0]; }
+
+enum class Fold { sum, prod, max, min, any, all, count, argmax, argmin };
+
+inline double identity(Fold op) {
+  switch (op) {
+    case Fold::prod:
+    case Fold::all: return 1;
+    case Fold::max: return -std::numeric_limits<double>::infinity();
+    case Fold::min: return std::numeric_limits<double>::infinity();
+    default: return 0;
+  }
+}
+
+// max and min give NaN when there is one, and -0.0 < 0.0.
+inline bool better(double x, double than, bool greatest) {
+  if (std::isnan(than)) return false;
+  if (std::isnan(x)) return true;
+  if (x == 0 && than == 0) return greatest ? std::signbit(than) && !std::signbit(x) : std::signbit(x) && !std::signbit(than);
+  return greatest ? x > than : x < than;
+}
+
+inline double combine(Fold op, double acc, double x) {
+  switch (op) {
+    case Fold::sum: return acc + x;
+    case Fold::prod: return acc * x;
+    case Fold::max: return better(x, acc, true) ? x : acc;
+    case Fold::min: return better(x, acc, false) ? x : acc;
+    case Fold::any: return acc != 0 || x != 0;
+    case Fold::all: return acc != 0 && x != 0;
+    default: return acc + (x != 0);
+  }
+}
+
+inline Sizes joint(const std::vector<Tensor> &inputs) {
+  Sizes space;
+  for (const Tensor &t : inputs) {
+    space.resize(std::max(space.size(), t.extents.size()), 1);
+    for (size_t m = 0; m < t.extents.size(); ++m)
+      if (t.extents[m] != 1) space[m] = t.extents[m];
+  }
+  return space;
+}
+
+inline double value(const std::vector<Tensor> &inputs, const Function &f, const Sizes &index) {
+  std::vector<double> x;
+  for (const Tensor &t : inputs) x.push_back(t.at(index));
+  return f(x);
+}
+
+inline std::vector<double> map(const Sizes &out, const std::vector<Tensor> &inputs, const Function &f = first) {
+  std::vector<double> result;
+  support::for_each_index(out, [&](const Sizes &i) { result.push_back(value(inputs, f, i)); });
+  return result;
+}
+
+// Positions of argmax and argmin count over the reduced modes, the lowest fastest.
+inline std::vector<double> reduce(Fold op, const std::vector<Tensor> &inputs, const std::vector<int32_t> &dims,
+                                  const Function &f = first) {
+  const Sizes space = joint(inputs);
+  Sizes out = space, inner(space.size(), 1);
+  for (int32_t d : dims)
+    if (size_t(d) < space.size()) inner[size_t(d)] = space[size_t(d)], out[size_t(d)] = 1;
+  std::vector<double> result;
+  support::for_each_index(out, [&](const Sizes &kept) {
+    double acc = identity(op), best = 0;
+    int64_t position = 0, best_at = -1;
+    support::for_each_index(inner, [&](const Sizes &reduced) {
+      Sizes index = kept;
+      for (size_t m = 0; m < index.size(); ++m) index[m] += reduced[m];
+      const double x = value(inputs, f, index);
+      const bool greatest = op == Fold::argmax;
+      // To an arg-reduction -0.0 and 0.0 are equal, and the first stays.
+      if (best_at < 0 || (!(x == best) && better(x, best, greatest))) best = x, best_at = position;
+      acc = combine(op, acc, x);
+      ++position;
+    });
+    result.push_back(op == Fold::argmax || op == Fold::argmin ? double(best_at) : acc);
+  });
+  return result;
+}
+
+struct Scan {
+  int dim = 0;
+  bool exclusive = false, reverse = false;
+};
+inline std::vector<double> scan(Fold op, const Sizes &out, const std::vector<Tensor> &inputs, const Scan &how, double init,
+                                const Function &f = first) {
+  std::vector<double> result;
+  const size_t d = size_t(how.dim);
+  support::for_each_index(out, [&](const Sizes &at) {
+    double acc = init;
+    const int64_t n = d < out.size() ? out[d] : 1, here = d < at.size() ? at[d] : 0;
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t j = how.reverse ? n - 1 - k : k;
+      if (how.exclusive && j == here) break;
+      Sizes index = at;
+      if (d < index.size()) index[d] = j;
+      acc = combine(op, acc, value(inputs, f, index));
+      if (j == here) break;
+    }
+    result.push_back(acc);
+  });
+  return result;
+}
+
+}  // namespace oracle
