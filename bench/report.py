@@ -112,13 +112,13 @@ def markdown(result):
             name, dtype, expr, (ours or {}).get("kernel") or "", number(us), number(gbps(ours)),
             number((ours or best or {}).get("ceiling_gbps")), number(fraction, 3), state,
             f"{best['who']} {number(best['us'])}" if best else "", number(best["us"] / us, 2) if best and us else "",
-            ", ".join(f"{p} {number(found[p]['us'])}" for p in peers if p in found and found[p].get("us"))]))
+            ", ".join(f"{p} {number(found[p]['us'])}" for p in peers if found.get(p, {}).get("us"))]))
     lines.sort(key=lambda l: l[0] if l[0] is not None else 0)
     head = (f"# {result['device']}, {result['date']}\n\nDriver: {result['driver']}. Source: `{result['source'][:16]}`. "
             "Times are medians in microseconds; `fraction` is the ceiling's time over ours, `ratio` the fastest peer's "
             "time over ours (above 1: we are faster). docs/performance.md says how to read it.\n\n")
-    body = table([l[1] for l in lines], ["case", "dtype", "expr", "kernel", "us", "GB/s", "ceiling GB/s", "fraction", "",
-                                         "fastest peer", "ratio", "peers (us)"])
+    body = table([line for _, line in lines], ["case", "dtype", "expr", "kernel", "us", "GB/s", "ceiling GB/s",
+                                               "fraction", "", "fastest peer", "ratio", "peers (us)"])
     ceilings = table([[p["ceiling"], f"{p['bytes']:.0f}", number(p["us"]), number(p["gbps"]), p["variant"]]
                       for p in result.get("ceilings", [])], ["mix", "bytes", "us", "GB/s", "best variant"])
     return head + body + "\n\n## Ceilings\n\n" + ceilings + "\n"
@@ -126,21 +126,24 @@ def markdown(result):
 
 def comparison(result, peers):
     """The text table of ours against chosen peers in GB/s, with the geometric mean of the ratios to the faster one."""
-    text = [f"{'case':27}{'dtype':6}{'tcuops':>9}" + "".join(f"{p:>9}" for p in peers) + f"{'ratio':>8}{'fraction':>10}  GB/s"]
+    names = "".join(f"{p:>9}" for p in peers)
+    text = ["GB/s; ratio: our speed over the fastest peer's; fraction: our speed over the ceiling's",
+            f"{'case':27}{'dtype':6}{'expr':15}{'tcuops':>9}{names}{'ratio':>8}{'fraction':>10}"]
     ratios, slower = [], []
-    for (name, dtype, _), found in by_case(result["rows"]).items():
+    for (name, dtype, expr), found in by_case(result["rows"]).items():
         ours, best = found.get("tcuops"), fastest_peer(found)
         ratio = best["us"] / ours["us"] if ours and ours.get("us") and best else None
         if ratio:
             ratios.append(ratio)
             if ratio < 1:
                 slower.append(name)
-        wrong = "" if ours is None else (ours.get("note") or "") if ours["correct"] else "  WRONG " + (ours.get("note") or "")
-        text.append(f"{name:27}{dtype:6}{number(gbps(ours)):>9}" + "".join(f"{number(gbps(found.get(p))):>9}" for p in peers) +
-                    f"{number(ratio, 2):>8}{number((ours or {}).get('fraction'), 3):>10}{wrong[:90]}")
+        note = "" if not ours else ("" if ours["correct"] else "  WRONG") + "  " + (ours.get("note") or "")
+        speeds = "".join(f"{number(gbps(found.get(p))):>9}" for p in ["tcuops"] + peers)
+        fraction = number((ours or {}).get("fraction"), 3)
+        text.append(f"{name:27}{dtype:6}{expr:15}{speeds}{number(ratio, 2):>8}{fraction:>10}{note[:100].rstrip()}")
     if ratios:
-        text.append(f"geometric mean of the ratio to the fastest peer: {geometric_mean(ratios):.2f} over {len(ratios)} cases; "
-                    f"slower than it in {len(slower)}" + (": " + ", ".join(slower) if slower else ""))
+        text.append(f"geometric mean of the ratios: {geometric_mean(ratios):.2f} over {len(ratios)} cases; slower "
+                    f"than the fastest peer in {len(slower)}" + (": " + ", ".join(slower) if slower else ""))
     return "\n".join(text)
 
 
@@ -156,9 +159,10 @@ def compare_runs(old_path, new_path):
         if a["who"] != "tcuops" or same_source:
             noise.setdefault(b["family"], []).append(abs(math.log(b["us"] / a["us"])))
     noise = {f: sorted(v)[int(0.9 * (len(v) - 1))] for f, v in noise.items()}
-    text = [f"old: {old['device']}, {old['date']}, {old['source'][:12]}", f"new: {new['device']}, {new['date']}, {new['source'][:12]}",
-            "noise by family (90% of " + ("all rows, the source being the same" if same_source else "peers' rows") + " moved less): " +
-            ", ".join(f"{f} {100 * math.expm1(v):.1f}%" for f, v in sorted(noise.items()))]
+    whose = "all rows, the source being the same" if same_source else "the peers' rows"
+    text = [f"{age}: {r['device']}, {r['date']}, {r['source'][:12]}" for age, r in (("old", old), ("new", new))]
+    text.append(f"noise by family (90% of {whose} moved less): " +
+                ", ".join(f"{f} {100 * math.expm1(v):.1f}%" for f, v in sorted(noise.items())))
     moved = []
     for a, b in changes:
         if b["who"] != "tcuops":
@@ -166,14 +170,13 @@ def compare_runs(old_path, new_path):
         change = math.log(b["us"] / a["us"])
         spread = 2 * max(a.get("us_spread") or 0, b.get("us_spread") or 0)
         if abs(change) > max(0.02, noise.get(b["family"], 0.02), spread):
+            kernel = b["kernel"] if a["kernel"] == b["kernel"] else f"{a['kernel']} -> {b['kernel']}"
             moved.append((change, f"{100 * math.expm1(change):+7.1f}%  {b['case']:28} {b['dtype']:5} {b['expr']:14} "
-                                  f"{number(a['us'])} -> {number(b['us'])} us  {a['kernel']} -> {b['kernel']}"
-                          if a["kernel"] != b["kernel"] else
-                          f"{100 * math.expm1(change):+7.1f}%  {b['case']:28} {b['dtype']:5} {b['expr']:14} "
-                          f"{number(a['us'])} -> {number(b['us'])} us  {b['kernel']}"))
+                                  f"{number(a['us'])} -> {number(b['us'])} us  {kernel}"))
     moved.sort(reverse=True)
     text += [line for _, line in moved] or ["nothing of ours moved by more than that"]
-    gone = [k for k in before if k[0] == "tcuops" and k not in {("tcuops",) + key(r) for r in new["rows"] if r.get("us")}]
+    after = {(r["who"],) + key(r) for r in new["rows"] if r.get("us")}
+    gone = [k[1] for k in before if k[0] == "tcuops" and k not in after]
     if gone:
-        text.append(f"{len(gone)} cases of the old run have no time in the new one: " + ", ".join(k[1] for k in gone[:12]))
+        text.append(f"{len(gone)} cases of the old run have no time in the new one: " + ", ".join(gone[:12]))
     return "\n".join(text)

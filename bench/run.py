@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """./run bench: ours, the machine's ceiling and every peer that is installed, on the same cases, in one run.
 
-Writes bench/results/<gpu or cpu>/<date>.json, latest.json and latest.md, and prints a table. One row a case and program:
-  family, case, shape (dim 1 fastest), dims (1-based), dtype, expr   what was done (bench/cases.json)
+Writes bench/results/<gpu or cpu>/<date>.json, latest.json and latest.md, and prints a table. A row a case and program:
+  family, case, shape (dim 1 fastest), dims (1-based), dtype, expr   what was done (cases.json)
   who, kernel        tcuops or the peer; the library's kernel, or how the peer did it
   us, us_min         median and least of the samples; us_spread: their interquartile range over the median
   host_us            what a call costs the calling thread (GPU only)
@@ -30,7 +30,8 @@ BUILD = os.path.join(ROOT, "build", "release")
 CASES = os.path.join(ROOT, "bench", "cases.json")
 # who -> command; a program of the build is named alone.
 PEERS = {
-    "cpu": {"base": ["julia", "--startup-file=no", "bench/peers/base.jl"], "numpy": ["python3", "bench/peers/numpy_runner.py"]},
+    "cpu": {"base": ["julia", "--startup-file=no", "bench/peers/base.jl"],
+            "numpy": ["python3", "bench/peers/numpy_runner.py"]},
     "cuda": {"cub": ["tcu_peer_cub"], "torch": ["python3", "bench/peers/torch_runner.py"],
              "jax": ["python3", "bench/peers/jax_runner.py"], "cupy": ["python3", "bench/peers/cupy_runner.py"]},
 }
@@ -48,7 +49,7 @@ def arguments():
     p = argparse.ArgumentParser(prog="./run bench", description=__doc__.split("\n")[0])
     p.add_argument("--device", choices=["cpu", "cuda"], help="default: cuda where nvidia-smi finds a GPU")
     p.add_argument("--quick", action="store_true", help="fewer cases and samples; under 3 minutes in all")
-    p.add_argument("--group", action="append", help="of bench/cases.json: cpu, h200_first, targets, users, huge, papers")
+    p.add_argument("--group", action="append", help="of cases.json: cpu, h200_first, targets, users, huge, papers")
     p.add_argument("--case", action="append", help="only cases whose name contains this; leaves latest.json alone")
     p.add_argument("--dtype", action="append")
     p.add_argument("--family", action="append")
@@ -71,6 +72,15 @@ def program(name):
     return os.path.join(BUILD, "bench", name)
 
 
+def install(package):
+    as_root = [] if os.geteuid() == 0 else ["sudo", "-n"] if shutil.which("sudo") else None
+    if as_root is None or not shutil.which("apt-get"):
+        return say(f"Missing, by Debian's name: {package}")
+    say(f"Installing {package} ...")
+    for command in (["update"], ["install", "-y", "--no-install-recommends", package]):
+        subprocess.run(as_root + ["apt-get"] + command, capture_output=True)
+
+
 def build(names):
     """Builds what can be built here; a carried-in program is used where it cannot."""
     try:
@@ -78,30 +88,28 @@ def build(names):
     except OSError:
         cache = ""
     here = f"CMAKE_HOME_DIRECTORY:INTERNAL={ROOT}\n" in cache and shutil.which("cmake")
-    json_header = subprocess.run(["c++", "-fsyntax-only", "-x", "c++", "-"], input="#include <nlohmann/json.hpp>", text=True,
-                                 capture_output=True).returncode == 0 if here and shutil.which("c++") else True
-    if here and not json_header and os.geteuid() == 0 and shutil.which("apt-get"):
-        say("Installing nlohmann-json3-dev ...")
-        subprocess.run(["apt-get", "install", "-y", "--no-install-recommends", "nlohmann-json3-dev"], capture_output=True)
     if here and "TCU_NLOHMANN_JSON_DIR:PATH=/" not in cache:
+        install("nlohmann-json3-dev")
         subprocess.run(["cmake", "--preset", "release"], cwd=ROOT, capture_output=True)
     for name in names:
         done = False
         if here:
             say(f"Building {name} ...")
-            made = subprocess.run(["cmake", "--build", BUILD, "--target", name], cwd=ROOT, capture_output=True, text=True)
+            made = subprocess.run(["cmake", "--build", BUILD, "--target", name], capture_output=True, text=True)
             done = made.returncode == 0
             if not done:
                 say("\n".join((made.stdout + made.stderr).splitlines()[-15:]))
         if not done and os.path.exists(program(name)):
             say(f"{name}: used as it is in build/release/bench")
         elif not done:
-            say(f"{name}: not there, and not built" + ("" if here else " (build/release was not configured on this machine)"))
+            say(f"{name}: not there, and not built" + ("" if here else ": build/release is not of this machine"))
 
 
 def is_there(who, command):
-    if not command[0].startswith("python3"):
-        return os.path.exists(program(command[0])) if command[0].startswith("tcu_") else shutil.which(command[0])
+    if command[0].startswith("tcu_"):
+        return os.path.exists(program(command[0]))
+    if command[0] != "python3":
+        return shutil.which(command[0])
     # find_spec: importing PyTorch takes seconds
     probe = f"import importlib.util as u, sys; sys.exit(u.find_spec('{PYTHON_MODULES[who]}') is None)"
     return subprocess.run(["python3", "-c", probe], capture_output=True).returncode == 0
@@ -142,11 +150,14 @@ def run(who, command, seconds, folder, extra):
 
 
 def device_of(device, metas):
+    """(device, driver, folder of its results)"""
     if device == "cpu":
-        model = re.search(r"^model name\s*:\s*(.*)$", open("/proc/cpuinfo").read(), re.M) if os.path.exists("/proc/cpuinfo") else None
-        return f"{model[1] if model else os.uname().machine}, {os.cpu_count()} threads", f"{os.uname().sysname} {os.uname().release}", "cpu"
-    name = output_of("nvidia-smi", "--query-gpu=name", "--format=csv,noheader").split("\n")[0] or metas.get("device", "cuda")
-    driver = output_of("nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader").split("\n")[0]
+        model = re.search(r"^model name\s*:\s*(.*)$", output_of("cat", "/proc/cpuinfo"), re.M)
+        system = os.uname()
+        name = f"{model[1] if model else system.machine}, {os.cpu_count()} threads"
+        return name, f"{system.sysname} {system.release}", "cpu"
+    ask = lambda what: output_of("nvidia-smi", f"--query-gpu={what}", "--format=csv,noheader").split("\n")[0]
+    name, driver = ask("name") or metas.get("device", "cuda"), ask("driver_version")
     return name, driver, re.sub(r"[^a-z0-9]+", "-", re.sub(r"^nvidia +", "", name.lower())).strip("-")
 
 
@@ -181,7 +192,7 @@ def main():
     for name, values in (("group", groups), ("case", args.case), ("dtype", args.dtype), ("family", args.family)):
         for value in values or []:
             extra += ["--" + name, value]
-    wanted = PEERS[device] if args.peers is None else {w: PEERS[device][w] for w in args.peers.split(",") if w in PEERS[device]}
+    wanted = {w: c for w, c in PEERS[device].items() if args.peers is None or w in args.peers.split(",")}
 
     ceiling = "tcu_ceiling_" + device
     if not args.no_build:
@@ -195,12 +206,15 @@ def main():
         if os.path.exists(program(ceiling)):
             points = run("ceiling", [ceiling], left() / 4, folder, ["--quick"] if args.quick else [])
         ours = ["tcu_bench", "--device", device] + (["--kernel", args.kernel] if args.kernel else [])
-        lines = run("tcuops", ours, left() / 2, folder, extra + ["--budget", str(left() / 2 - 10)])
+        share = left() / (2 if wanted else 1)
+        lines = run("tcuops", ours, share, folder, extra + ["--budget", str(max(share - 10, share / 2))])
         peers = [w for w, c in wanted.items() if is_there(w, c)]
-        say("not installed: " + ", ".join(w for w in wanted if w not in peers) if len(peers) < len(wanted) else "all peers are here")
+        missing = [w for w in wanted if w not in peers]
+        if missing:
+            say("not installed: " + ", ".join(missing))
         for i, who in enumerate(peers):
             share = left() / (len(peers) - i)
-            lines += run(who, wanted[who], share - 15, folder, extra + ["--budget", str(share - 25)])
+            lines += run(who, wanted[who], share, folder, extra + ["--budget", str(max(share - 15, share / 2))])
 
     metas = {m["meta"]: m["value"] for m in points + lines if "meta" in m}
     rows = [l for l in lines if "case" in l]

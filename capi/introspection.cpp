@@ -84,7 +84,7 @@ tcu_status_t tcu_plan_info(tcu_plan_t plan, tcu_plan_info_t *info) {
     full.bytes = p.problem.bytes();
     full.workspace_bytes = int64_t(p.config.workspace_bytes);
     full.grid = p.config.grid, full.block = p.config.block, full.shared_bytes = p.config.shared_bytes;
-    full.compiled = p.compiled;
+    full.compiled = p.kernel && p.kernel->compiled && p.kernel->compiled(p);
     full.index_bits = p.problem.index_bits;
     fill(info, full, "info");
   });

@@ -146,8 +146,8 @@ function main()
         flush(out)
         d = Dict(row)
         println(stderr, rpad("base", 9), rpad(c["case"], 29), rpad(c["dtype"], 6), rpad(c["expr"], 15),
-                lpad(round(d["us"]; digits=1), 10), " us ", lpad(round(d["bytes"] / d["us"] / 1e3; digits=1), 8), " GB/s ",
-                d["correct"] ? "" : "WRONG")
+                lpad(round(d["us"]; digits=1), 10), " us ",
+                lpad(round(d["bytes"] / d["us"] / 1e3; digits=1), 8), " GB/s ", d["correct"] ? "" : "WRONG")
         GC.gc()
     end
 end

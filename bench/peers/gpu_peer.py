@@ -6,7 +6,8 @@ import common
 
 class GpuPeer:
     """A subclass gives: flat(n, dtype) of random elements, strided(flat, shape, strides, offset), empty(shape, dtype),
-    event() with record() and elapsed_us(other), synchronize(), busy(us), cache_bytes, ways(case) -> [(label, f(out, inputs))]."""
+    event() with record(), elapsed_us(event, event), synchronize(), busy(us), cache_bytes, and
+    ways(case) -> [(label, f(out, inputs))]."""
 
     method = "batch"
     dtypes = ()

@@ -36,7 +36,8 @@ class Jax:
             self.key, key = jax.random.split(self.key)
             if case.dtype[0] in "bf" and case.dtype != "bool":
                 return jax.random.uniform(key, shape[::-1], DTYPES[case.dtype], -1, 1)
-            return jax.random.randint(key, shape[::-1], -100 if case.dtype[0] == "i" else 0, 101).astype(DTYPES[case.dtype])
+            least = -100 if case.dtype[0] == "i" else 0
+            return jax.random.randint(key, shape[::-1], least, 101).astype(DTYPES[case.dtype])
 
         sets = min(case.sets(CACHE_BYTES), 64)  # each is an allocation here
         self.inputs = [[operand(s) for s in case.inputs] for _ in range(sets)]
@@ -69,6 +70,11 @@ class Jax:
 
     def time(self, run, case):
         return common.wall_samples(run, self.quick, 3000, lambda: self.last.block_until_ready())
+
+    def take(self, x, pick):
+        # x[pick] would be compiled anew for every index
+        bounds = [s.indices(e) for s, e in zip(pick, x.shape)]
+        return jax.lax.dynamic_slice(x, [jnp.int64(b[0]) for b in bounds], [b[1] - b[0] for b in bounds])
 
     def to_numpy(self, x):
         return np.asarray(x)

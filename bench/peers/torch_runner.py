@@ -1,5 +1,5 @@
-"""PyTorch on the cases, eager, results written into tensors that are there already; with TCU_BENCH_COMPILE=1 also through
-torch.compile where the case is an expression (seconds a case)."""
+"""PyTorch on the cases, eager, results written into tensors that are there already; with TCU_BENCH_COMPILE=1 also
+through torch.compile where the case is an expression (seconds a case)."""
 import os
 
 import torch
@@ -15,8 +15,8 @@ def into(f):
     return lambda *a: f(*a[:-1], out=a[-1]) if a[-1] is not None else f(*a[:-1])
 
 
-FUNCTIONS = {**{n: into(getattr(torch, n)) for n in ("add", "multiply", "divide", "negative", "tanh", "exp", "log", "sqrt",
-                                                     "abs", "sigmoid")},
+FUNCTIONS = {**{n: into(getattr(torch, n))
+                for n in ("add", "multiply", "divide", "negative", "tanh", "exp", "log", "sqrt", "abs", "sigmoid")},
              "subtract": into(torch.sub), "abs2": into(torch.square), "relu": lambda x, out: torch.relu(x)}
 
 

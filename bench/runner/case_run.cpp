@@ -133,6 +133,10 @@ CaseRunner::CaseRunner(const Device &device, const Options &options, const std::
   for (void *&e : events_) must(tcu_event_create(device.context, &e));
 }
 
+CaseRunner::~CaseRunner() {
+  for (void *e : events_) tcu_event_destroy(device_.context, e);
+}
+
 Row CaseRunner::run(const Case &c) {
   Row row;
   row.who = "tcuops";

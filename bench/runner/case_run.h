@@ -13,6 +13,10 @@ class CaseRunner {
   // cases: all that will be run, so that memory is taken once.
   CaseRunner(const Device &device, const Options &options, const std::vector<Case> &cases);
 
+  ~CaseRunner();
+  CaseRunner(const CaseRunner &) = delete;
+  CaseRunner &operator=(const CaseRunner &) = delete;
+
   // Never throws: what went wrong is the row's note.
   Row run(const Case &c);
 

@@ -130,13 +130,15 @@ std::vector<Case> load_cases(const Options &options) {
   if (!file) die("cannot read " + options.cases);
   std::vector<Case> cases;
   try {
-    for (const json &j : json::parse(file).at("cases")) {
+    const json list = json::parse(file).at("cases");
+    for (const json &j : list) {
       Case c = case_of(j);
       if (is_selected(c, options)) cases.push_back(std::move(c));
     }
   } catch (const std::exception &e) {
     die(options.cases + ": " + e.what());
   }
+  if (cases.empty()) std::fprintf(stderr, "bench: no case of %s is selected\n", options.cases.c_str());
   return cases;
 }
 

@@ -8,9 +8,11 @@
 namespace bench {
 namespace {
 
-// A fold in float64 over part of the folded space; parts join in order.
+// A fold over part of the folded space; parts join in order. The sum is wider than float64 where long double is, for
+// its own rounding would else pass for that of a float64 result.
 struct Partial {
-  double sum = 0, product = 1, best = 0, squares = 0;
+  long double sum = 0;
+  double product = 1, best = 0, squares = 0;
   int64_t at = -1;  // of best
 
   void take(double x, int64_t position, bool wants_max) {
@@ -120,7 +122,7 @@ void check(const Case &c, const Expression &e, const Samples &samples, const Poo
     double ref = name.rfind("arg", 0) == 0 ? static_cast<double>(p.at)
                  : is_exact                ? p.best
                  : name == "prod"          ? p.product
-                                           : p.sum;
+                                           : static_cast<double>(p.sum);
     double d = out[k] - ref;
     all_equal = all_equal && out[k] == ref;
     difference += d * d, reference += ref * ref, summands += p.squares;

@@ -28,9 +28,10 @@ int main(int argc, char **argv) {
       Row row = runner.run(c);
       out.row(c, row);
       wrong += row.correct != 1;
-      std::fprintf(stderr, "%-28s %-5s %-14s %-22s %10.1f us %8.1f GB/s %s %s\n", c.name.c_str(), c.dtype.c_str(),
-                   c.expr.c_str(), row.kernel.c_str(), row.us, c.bytes() / row.us / 1e3,
-                   row.correct == 1 ? "ok" : "WRONG", row.note.c_str());
+      std::fprintf(stderr, "%-28s %-5s %-14s %-22s ", c.name.c_str(), c.dtype.c_str(), c.expr.c_str(),
+                   row.kernel.c_str());
+      if (row.us > 0) std::fprintf(stderr, "%10.1f us %8.1f GB/s ", row.us, c.bytes() / row.us / 1e3);
+      std::fprintf(stderr, "%s %s\n", row.us < 0 ? "FAILED" : row.correct == 1 ? "ok" : "WRONG", row.note.c_str());
     }
     if (left) out.meta("left out", std::to_string(left) + " cases: the time budget was spent");
     return wrong ? 1 : 0;

@@ -95,6 +95,14 @@ function Base.reshape(x::TCUArray{T}, dims::Dims{M}) where {T,M}
     return unsafe_array(x.storage, x.pointer, dims, strides)
 end
 Base.reshape(x::Wrapped, dims::Dims) = reshape(strided_output(x), dims)
+Base.reshape(x::AnyTCU, dims::Tuple{Vararg{Union{Int,Colon}}}) = reshape(x, without_colon(length(x), dims))
+
+function without_colon(n::Int, dims)
+    others = prod_dims(map(d -> d isa Colon ? 1 : d, dims))
+    Base.count(d -> d isa Colon, dims) == 1 && (others == 0 ? n == 0 : n % others == 0) ||
+        throw(DimensionMismatch("an array of $n elements does not reshape to $dims"))
+    return map(d -> d isa Colon ? (others == 0 ? 0 : n ÷ others) : d, dims)
+end
 
 # Splits and merges modes: each run of old modes that is evenly spaced becomes a run of new ones with the same product.
 function reshaped_strides(x::TCUArray, dims::Dims{M}) where {M}

@@ -51,7 +51,7 @@ end
 @testset "views and reshapes" begin
     a = rand(6, 5, 4)
     for f in (x -> x[:, 2, :], x -> x[2:3, :, 4], x -> x[6:-2:1, 1, 1:2], x -> x[:], x -> x[3:20], x -> x[:, :, end],
-              x -> x[:, 2:2, :, 1], x -> x[:, 7], x -> view(view(x, 2:5, :, :), 1:2:4, 3, :), x -> x[1:0, :, :],
+              x -> x[:, 2:2, :, 1], x -> reshape(x, 6, 20, 1)[:, 7], x -> view(view(x, 2:5, :, :), 1:2:4, 3, :), x -> x[1:0, :, :],
               x -> selectdim(x, 2, 3), x -> reshape(x, 30, 4), x -> reshape(x, :, 2), x -> vec(x),
               x -> reshape(view(x, :, :, 2:3), 30, 2), x -> reshape(view(x, 1:2:6, :, :), 3, 20), x -> dropdims(view(x, :, 1:1, :); dims = 2),
               x -> permutedims(x, (3, 1, 2)), x -> PermutedDimsArray(x, (2, 3, 1)), x -> reverse(x; dims = 2),

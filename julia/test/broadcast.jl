@@ -46,11 +46,11 @@ redefined(x) = x + 1
 end
 
 @testset "types" begin
-    for T in [Bool; INTEGERS; FLOATS; COMPLEX], S in [Bool; INTEGERS; FLOATS; COMPLEX]
+    for T in [Bool; INTEGERS; FLOATS; COMPLEX], S in (T, Int8, UInt32, Float16, Float32)
         a, b = sample(T, 9), sample(S, 9)
         @test compare((x, y) -> x .+ y, a, b)
-        @test compare((x, y) -> x .* y, a, b)
-        @test compare((x, y) -> x .== y, a, b)
+        S in (T, UInt32) && @test compare((x, y) -> x .* y, a, b)
+        S in (T, Float16) && @test compare((x, y) -> x .== y, a, b)
     end
     for T in [INTEGERS; Float16; Float32; Float64]
         @test compare(x -> T.(x), sample(Int8, 5) .|> abs)

@@ -39,8 +39,8 @@ Layout check_tensor(const TensorView &t, const char *name, bool need_data) {
   int64_t bytes, negative, span;
   overflow |= __builtin_add_overflow(reach_up, 1, &reach_up) || __builtin_mul_overflow(reach_up, size, &bytes);
   overflow |= __builtin_mul_overflow(reach_down, size, &negative);
-  overflow |= __builtin_sub_overflow(bytes, negative, &span);
-  if (overflow) fail(Code::overflow, "%s spans more bytes than an int64 can count; check its extents and strides", name);
+  overflow |= __builtin_sub_overflow(bytes, negative, &span) || span > kMostCounted || count > kMostCounted;
+  if (overflow) fail(Code::overflow, "%s spans more bytes than can be addressed; check its extents and strides", name);
   if (need_data && !empty) {
     if (!t.data) fail(Code::null, "%s has elements and null data", name);
     const int64_t unit = kind_of(t.dtype) == Kind::Complex ? size / 2 : size;

@@ -7,6 +7,9 @@
 namespace tcu {
 
 inline constexpr int kMaxRank = 64;
+// The most bytes that a tensor may span and elements that a space may have: half of what an int64 counts, so that kernels
+// may round up and add two offsets without thought. No machine addresses as much.
+inline constexpr int64_t kMostCounted = int64_t(1) << 62;
 
 // A tensor argument: borrowed arrays, checked by check_tensor before anything else looks at it.
 struct TensorView {

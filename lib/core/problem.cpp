@@ -187,8 +187,8 @@ void build_modes(const Checked &c, int rank, const int64_t *extents, const Role 
 void check_space(const Checked &c) {
   int64_t n = 1;
   for (int m = 0; m < c.rank; ++m)
-    if (__builtin_mul_overflow(n, std::max<int64_t>(c.space[m], 1), &n))
-      fail(Code::overflow, "the inputs' joint space has more elements than an int64 can count");
+    if (__builtin_mul_overflow(n, std::max<int64_t>(c.space[m], 1), &n) || n > kMostCounted)
+      fail(Code::overflow, "the inputs' joint space has more elements than can be counted");
 }
 
 void set_accumulator(const Request &r, Problem &p, DType standard) {

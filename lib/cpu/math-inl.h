@@ -5,7 +5,7 @@
 
 // One rounding where the target has it in hardware; elsewhere fma() would be a call. float32 results hardly ever differ.
 TCU_FN double mad(double a, double b, double c) {
-#if defined(HWY_NATIVE_FMA) && HWY_TARGET != HWY_SCALAR
+#if HWY_NATIVE_FMA
   return __builtin_fma(a, b, c);
 #else
   return a * b + c;
@@ -150,8 +150,8 @@ TCU_FN double sin_cos(double x, uint64_t quadrant) {
   const double t = mad(x, 0.636619772367581343076, kShift), k = t - kShift;
   // pi/2 in three parts; k times the first two is exact.
   double r = x - k * 0x1.921fb544p+0;
-  r = r - k * 0x1.0b4611a4p-34;
-  r = r - k * 0x1.8a2e03707344ap-70 * 0x1p1;
+  r = r - k * 0x1.0b4611a6p-34;
+  r = r - k * 0x1.3198a2e037073p-69;
   const double z = r * r;
   double s = mad(z, -1.0 / 39916800, 1.0 / 362880);
   s = mad(z, s, -1.0 / 5040);
@@ -168,3 +168,71 @@ TCU_FN double sin_cos(double x, uint64_t quadrant) {
   const double v = (q & 1) ? c : s;
   return from_bits(to_bits(v) ^ ((q & 2) << 62));
 }
+
+// erfc for z >= 0: t exp(-z^2 + P(2 t - 1)), t = 2 / (2 + z); P is the Chebyshev fit of degree 16 of the rest of the
+// exponent over all of (0, inf), within 1e-11 (the form is that of Press et al., Numerical Recipes, 6.2.2).
+TCU_FN double erfc_positive(double z) {
+  const double t = 2 / (2 + z), u = 2 * t - 1;
+  double p = 3.1610621931123179e-06;
+  p = mad(p, u, -3.7251496976144206e-06);
+  p = mad(p, u, -2.076550429422895e-05);
+  p = mad(p, u, 3.4692381582825957e-05);
+  p = mad(p, u, 6.2342802122460447e-05);
+  p = mad(p, u, -0.00017558775549837946);
+  p = mad(p, u, -8.8583156785138639e-05);
+  p = mad(p, u, 0.00067396034744929766);
+  p = mad(p, u, -0.00014798465821744923);
+  p = mad(p, u, -0.0023458258370287295);
+  p = mad(p, u, 0.0017592649169053606);
+  p = mad(p, u, 0.0088249332812313508);
+  p = mad(p, u, -0.0098727211532489839);
+  p = mad(p, u, -0.046895609485381212);
+  p = mad(p, u, 0.047343308019465825);
+  p = mad(p, u, 0.67264322395648202);
+  p = mad(p, u, -0.67179408406388907);
+  const double e = p - z * z;
+  return t * exp_in(e < -700 ? -700 : e);
+}
+TCU_FN double erfc_in(double x) {
+  const double y = erfc_positive(__builtin_fabs(x));
+  return x < 0 ? 2 - y : y;
+}
+struct Erfc {
+  static TCU_FN float apply(float f) { return float(erfc_in(f)); }
+};
+struct Erf {
+  static TCU_FN float apply(float f) {
+    const double x = f, a = __builtin_fabs(x), z = a < 0.5 ? x * x : 0.25;
+    double s = mad(z, -1.0 / 75600, 1.0 / 9360);  // near 0 the series: 1 - erfc cancels
+    s = mad(z, s, -1.0 / 1320);
+    s = mad(z, s, 1.0 / 216);
+    s = mad(z, s, -1.0 / 42);
+    s = mad(z, s, 1.0 / 10);
+    s = mad(z, s, -1.0 / 3);
+    s = mad(z, s, 1.0);
+    const double y = a < 0.5 ? 1.12837916709551257390 * a * s : 1 - erfc_positive(a);
+    return float(__builtin_copysign(y, x));
+  }
+};
+struct Gelu {
+  static TCU_FN float apply(float f) {
+    const double x = bounded(f);
+    return float(0.5 * x * erfc_in(-0.70710678118654752440 * x));
+  }
+};
+TCU_FN double bounded_both(double x, double b) { return x < -b ? -b : (x > b ? b : x); }
+struct GeluGrad {
+  static TCU_FN float apply(float dy, float f) {
+    const double x = bounded_both(f, 100), phi = 0.39894228040143267794 * exp_in(-0.5 * x * x < -700 ? -700 : -0.5 * x * x);
+    return float(dy * (0.5 * erfc_in(-0.70710678118654752440 * x) + x * phi));
+  }
+};
+struct SiluGrad {
+  static TCU_FN float apply(float dy, float f) {
+    const double x = bounded_both(f, double(limits<float>::max()));
+    return float(dy * (sigmoid_in(x) * (1 + x * sigmoid_in(-x))));
+  }
+};
+struct SoftplusGrad {
+  static TCU_FN float apply(float dy, float x) { return float(dy * sigmoid_in(x)); }
+};

@@ -154,34 +154,39 @@ template <class Op, class T> void enter(Folds &f) {
   f.segments = segments<Op, T>;
 }
 
-// What large reductions use is compiled for every target; sums and products in types that only an explicit accumulator
-// asks for, and complex ones, for the baseline.
-template <DType D> void enter_all(Table &t) {
-  using T = cell_t<typename compute_of<D>::type>;
+// Signed and unsigned integers share sums and products: the same bits. What large reductions use is compiled for every
+// target; what only an explicit accumulator asks for, narrow and complex types for the baseline.
+template <DType D, DType Signed = D> void enter_all(Table &t) {
+  using T = typename compute_of<D>::type;
   constexpr bool all = HWY_TARGET == HWY_STATIC_TARGET;
-  constexpr int d = int(D);
-  if constexpr (D == DType::bool_) {
-    t.fold[0][d] = t.fold[2][d] = t.fold[2][int(DType::u8)];
-    t.fold[1][d] = t.fold[3][d] = t.fold[3][int(DType::u8)];
-    t.arg[0][d] = t.arg[0][int(DType::u8)], t.arg[1][d] = t.arg[1][int(DType::u8)];
+  constexpr bool common = is_float<T> || (is_signed_int<T> && sizeof(T) >= 4);
+  constexpr int d = int(D), s = int(Signed);
+  if constexpr (D != Signed) {
+    t.fold[0][d] = t.fold[0][s], t.fold[1][d] = t.fold[1][s];
   } else {
-    if constexpr (all || (sizeof(T) >= 4 && !is_complex<T>)) enter<Sum, T>(t.fold[0][d]);
+    if constexpr (all || common) enter<Sum, T>(t.fold[0][d]);
     if constexpr (all || is_float<T>) enter<Prod, T>(t.fold[1][d]);
-    if constexpr (!is_complex<T>) {
-      enter<Max, T>(t.fold[2][d]);
-      enter<Min, T>(t.fold[3][d]);
-      if constexpr (all || is_float<T> || sizeof(T) == 4) {
-        t.arg[0][d] = {arg_row<true, T>, arg_run<true, T>, arg_merge<true, T>};
-        t.arg[1][d] = {arg_row<false, T>, arg_run<false, T>, arg_merge<false, T>};
-      }
+  }
+  if constexpr (!is_complex<T>) {
+    if constexpr (all || common || D == DType::u8) enter<Max, T>(t.fold[2][d]);
+    if constexpr (all || common || D == DType::u8) enter<Min, T>(t.fold[3][d]);
+    if constexpr (all || is_float<T>) {
+      t.arg[0][d] = {arg_row<true, T>, arg_run<true, T>, arg_merge<true, T>};
+      t.arg[1][d] = {arg_row<false, T>, arg_run<false, T>, arg_merge<false, T>};
     }
   }
 }
 
 void fill(Table &t) {
-#define X(d) enter_all<DType::d>(t);
-  X(u8) TCU_REAL_CELLS(X) TCU_COMPLEX_CELLS(X)
-#undef X
+  enter_all<DType::i8>(t), enter_all<DType::i16>(t), enter_all<DType::i32>(t), enter_all<DType::i64>(t);
+  enter_all<DType::u8, DType::i8>(t), enter_all<DType::u16, DType::i16>(t);
+  enter_all<DType::u32, DType::i32>(t), enter_all<DType::u64, DType::i64>(t);
+  enter_all<DType::f32>(t), enter_all<DType::f64>(t), enter_all<DType::c64>(t), enter_all<DType::c128>(t);
+  // Bool: the greater and the lesser byte.
+  constexpr int b = int(DType::bool_), u = int(DType::u8);
+  t.fold[0][b] = t.fold[2][b] = t.fold[2][u];
+  t.fold[1][b] = t.fold[3][b] = t.fold[3][u];
+  t.arg[0][b] = t.arg[0][u], t.arg[1][b] = t.arg[1][u];
 }
 
 }  // namespace

@@ -59,26 +59,26 @@ template <class Op, class T> void scan(void *out, const void *from, int64_t lane
   }
 }
 
-template <DType D> void enter(Table &t) {
-  using T = cell_t<typename compute_of<D>::type>;
-  constexpr int d = int(D);
-  if constexpr (D == DType::bool_) {
-    t.fold[0][d].scan = t.fold[2][d].scan = t.fold[2][int(DType::u8)].scan;
-    t.fold[1][d].scan = t.fold[3][d].scan = t.fold[3][int(DType::u8)].scan;
+template <DType D, DType Signed = D> void enter(Table &t) {
+  using T = typename compute_of<D>::type;
+  constexpr int d = int(D), s = int(Signed);
+  if constexpr (D != Signed) {  // the same bits
+    t.fold[0][d].scan = t.fold[0][s].scan, t.fold[1][d].scan = t.fold[1][s].scan;
   } else {
-    t.fold[0][d].scan = scan<Sum, T>;
-    t.fold[1][d].scan = scan<Prod, T>;
-    if constexpr (!is_complex<T>) {
-      t.fold[2][d].scan = scan<Max, T>;
-      t.fold[3][d].scan = scan<Min, T>;
-    }
+    t.fold[0][d].scan = scan<Sum, T>, t.fold[1][d].scan = scan<Prod, T>;
   }
+  if constexpr (!is_complex<T>) t.fold[2][d].scan = scan<Max, T>, t.fold[3][d].scan = scan<Min, T>;
 }
 
 void fill(Table &t) {
-#define X(d) enter<DType::d>(t);
-  X(u8) TCU_REAL_CELLS(X) TCU_COMPLEX_CELLS(X)
-#undef X
+  enter<DType::i8>(t), enter<DType::i16>(t), enter<DType::i32>(t), enter<DType::i64>(t);
+  enter<DType::u8, DType::i8>(t), enter<DType::u16, DType::i16>(t), enter<DType::u32, DType::i32>(t);
+  enter<DType::u64, DType::i64>(t);
+  enter<DType::f32>(t), enter<DType::f64>(t), enter<DType::c64>(t), enter<DType::c128>(t);
+  // Bool: the greater and the lesser byte.
+  constexpr int b = int(DType::bool_), u = int(DType::u8);
+  t.fold[0][b].scan = t.fold[2][b].scan = t.fold[2][u].scan;
+  t.fold[1][b].scan = t.fold[3][b].scan = t.fold[3][u].scan;
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Instance -> its name, and the source that NVRTC compiles. Pure functions of the instance.
+#include <algorithm>
 #include <string>
 
 #include "core/error.h"
@@ -44,6 +45,25 @@ std::string statements(const TypedExpr &map) {
   return s;
 }
 
+// Kernels hold a copy of the map for each element that a thread has in flight, and the compiler's time grows with them: a
+// map of three float64 functions over int8 takes 22 s inlined and 0.5 s as a function that is called. What is called is
+// bound by arithmetic anyway. In units of one float32 function (tanh, about 20 instructions) per element of a vector.
+bool is_called(const Instance &f) {
+  constexpr double kMostInlined = 16, kWideFunction = 6, kStep = 1.0 / 16;
+  int widest = 1;
+  for (int i = 0; i < f.n_inputs; ++i) widest = std::max(widest, bytes_of(f.in[i]));
+  double cost = 0;
+  for (const Step &step : f.map.steps) {
+    cost += kStep;
+    if (step.kind != Step::Kind::op) continue;
+    const OpInfo &op = info(step.op);
+    const bool function = op.result == Result::Float || op.result == Result::FloatReal || step.op == Op::pow ||
+                          step.op == Op::rem || step.op == Op::mod || step.op == Op::idiv;
+    if (function) cost += bytes_of(step.operand) > 4 ? kWideFunction : 1;
+  }
+  return cost * (16 / widest) > kMostInlined;
+}
+
 std::string map_text(const Instance &f) {
   std::string inputs, arguments;
   for (int i = 0; i < f.n_inputs; ++i) {
@@ -54,7 +74,8 @@ std::string map_text(const Instance &f) {
          "  using Inputs = Types<" + inputs + ">;\n"
          "  using Element = " + info(f.map.result).compute + ";\n"
          "  template <class P>\n"
-         "  TCU_FN static Element apply(const P &p" + arguments + ") {\n" + statements(f.map) +
+         "  " + (is_called(f) ? "__device__ __noinline__" : "TCU_FN") + " static Element apply(const P &p" + arguments +
+         ") {\n" + statements(f.map) +
          "    return " + value(int(f.map.steps.size()) - 1) + ";\n"
          "  }\n"
          "};\n";

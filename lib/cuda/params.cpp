@@ -31,7 +31,8 @@ void fill(P &to, const Prepared &prepared, const Plan &plan, const Execution &e)
     mode.weight = p.n_operands() > p.position_operand() ? m.stride[p.position_operand()] : 0;
     set_division(m.extent, mode.multiplier, mode.shift);
   }
-  to.split = plan.config.split, to.chunk = plan.config.chunk, to.lanes = plan.config.items;
+  to.split = plan.config.split, to.lanes = plan.config.items;
+  to.chunk = to.split > 1 ? plan.config.chunk : to.folded;  // uncut: all of it
   to.flags = (p.reads_out ? kReadsOut : 0) | (p.scan.exclusive ? kExclusive : 0) | (p.scan.reverse ? kReverse : 0);
   to.selector = prepared.selector;
   store_compute(to.alpha.bytes, plan.post, e.alpha);

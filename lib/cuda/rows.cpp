@@ -72,9 +72,11 @@ void launch_row(const Plan &plan, const Execution &e, Backend &) {
   launch_plan(*static_cast<const Prepared *>(plan.prepared.get()), plan, e);
 }
 
+bool compiled(const Plan &plan) { return static_cast<const Prepared *>(plan.prepared.get())->function.compiled; }
+
 template <class Row>
 constexpr Kernel row(const char *name, Family family) {
-  return {name, family, Row::accepts, Row::configure, prepare<Row>, launch_row};
+  return {name, family, Row::accepts, Row::configure, prepare<Row>, launch_row, compiled};
 }
 
 constexpr Kernel table[] = {

@@ -61,6 +61,7 @@ struct Kernel {
   // Whatever the launch needs beyond the config (a compiled function, a typed tape). Runs once per plan; may compile.
   std::shared_ptr<const void> (*prepare)(const Problem &, const LaunchConfig &, Backend &);
   void (*launch)(const Plan &, const Execution &, Backend &);
+  bool (*compiled)(const Plan &) = nullptr;  // whether prepare generated code; null: it never does
 };
 
 // Immutable; any thread may execute it.
@@ -70,7 +71,6 @@ struct Plan {
   int row = -1;                    // of the backend's registry
   LaunchConfig config;
   std::shared_ptr<const void> prepared;
-  bool compiled = false;           // prepare generated code
   std::string pattern;
   DType post = DType::none;        // dtype of alpha, beta
 };

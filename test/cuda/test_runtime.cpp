@@ -219,6 +219,12 @@ TEST_CASE("cuda: matrix product against the obvious loop") {
   }
 }
 
+struct Stream {
+  Stream() { OK(tcu_stream_create(cuda(), &handle)); }
+  ~Stream() { tcu_stream_destroy(cuda(), handle); }
+  void *handle = nullptr;
+};
+
 // By the driver's own calls, so that this test links no CUDA: a stream is the same thing to both.
 TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed data") {
   void *driver = emulated() ? nullptr : ::dlopen("libcuda.so.1", RTLD_NOW);
@@ -231,8 +237,9 @@ TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed
 
   constexpr int64_t n = 1 << 20, k = 64;
   const int64_t one = 1, square[] = {k, k};
-  void *stream = nullptr, *graph = nullptr, *ready = nullptr;
-  OK(tcu_stream_create(cuda(), &stream));
+  void *graph = nullptr, *ready = nullptr;
+  const Stream owner;  // outlives the memory that is freed on it
+  void *const stream = owner.handle;
   tcu_options_t options = TCU_OPTIONS_INIT;
   options.stream = stream;
   // One that nothing has compiled yet, a reduction that takes workspace, a scan, a product, an allocation and a copy.
@@ -266,5 +273,4 @@ TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed
     CHECK(sums.floats(n).back() == v * float(n));
     CHECK(c.floats(k * k) == std::vector<float>(k * k, v * v * float(k)));
   }
-  OK(tcu_stream_destroy(cuda(), stream));
 }

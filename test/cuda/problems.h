@@ -1,0 +1,210 @@
+// Random strided problems on the cuda context, run on every kernel that takes them and compared with the oracle. Inputs are
+// small whole numbers, so that every order of adding gives the same bits and the comparison is exact.
+// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 100).
+#pragma once
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "core/scalar.h"
+#include "oracle.h"
+#include "tcuops.h"
+
+namespace problems {
+
+using support::Rng;
+using support::Sizes;
+
+inline bool has_cuda() {
+  int32_t n = 0;
+  return tcu_device_count(&n, "cuda") == TCU_OK && n > 0;
+}
+inline tcu_context_t context() {
+  static const tcu_context_t made = [] {
+    tcu_context_t c = nullptr;
+    if (tcu_context_create(&c, "cuda", 0) != TCU_OK) throw std::runtime_error(tcu_last_error());
+    return c;
+  }();
+  return made;
+}
+#define NEEDS_CUDA()                                       \
+  if (!problems::has_cuda()) {                             \
+    WARN("skipped: there is no cuda device on this machine"); \
+    return;                                                \
+  }
+
+inline int repeats(int standard) {
+  const char *scale = std::getenv("TCU_TEST_SCALE");
+  return std::max(1, standard * (scale ? std::atoi(scale) : 100) / 100);
+}
+
+// One element as a double, and back, by dtype.
+template <class F>
+auto with_type(tcu_dtype_t d, F f) {
+  switch (d) {
+    case TCU_BOOL: return f(bool{});
+    case TCU_INT8: return f(int8_t{});
+    case TCU_INT16: return f(int16_t{});
+    case TCU_INT32: return f(int32_t{});
+    case TCU_INT64: return f(int64_t{});
+    case TCU_UINT8: return f(uint8_t{});
+    case TCU_UINT64: return f(uint64_t{});
+    case TCU_FLOAT16: return f(tcu::f16_t{});
+    case TCU_BFLOAT16: return f(tcu::bf16_t{});
+    case TCU_FLOAT32: return f(float{});
+    default: return f(double{});
+  }
+}
+inline void encode(tcu_dtype_t d, void *to, double x) {
+  with_type(d, [&](auto t) { t = tcu::convert<decltype(t)>(x), std::memcpy(to, &t, sizeof t); });
+}
+inline double decode(tcu_dtype_t d, const void *from) {
+  return with_type(d, [&](auto t) { return std::memcpy(&t, from, sizeof t), tcu::convert<double>(t); });
+}
+inline double rounded(tcu_dtype_t d, double x) {
+  unsigned char bytes[16];
+  return encode(d, bytes, x), decode(d, bytes);
+}
+
+// A strided tensor inside a larger allocation: margins before and after, gaps, elements in any order.
+class Tensor {
+ public:
+  // zero: strides of 0 may occur. plain: dense, as a caller's tensor mostly is.
+  Tensor(Rng &rng, tcu_dtype_t dtype, const Sizes &e, bool zero, bool plain)
+      : dtype(dtype), extents(e), strides(e.size(), 0), size(size_t(tcu_dtype_bytes(dtype))) {
+    std::vector<size_t> order(e.size());
+    for (size_t m = 0; m < order.size(); ++m) order[m] = m;
+    if (!plain && support::chance(rng, 40))
+      for (size_t m = order.size(); m > 1; --m) std::swap(order[m - 1], order[rng() % m]);
+    int64_t step = 1, lowest = 0, highest = 0;
+    for (size_t m : order) {
+      if (!plain && support::chance(rng, 15)) step *= support::pick(rng, 2, 3);
+      if (zero && support::chance(rng, 15)) continue;
+      strides[m] = !plain && support::chance(rng, 15) ? -step : step;
+      const int64_t reach = (std::max<int64_t>(e[m], 1) - 1) * strides[m];
+      (reach < 0 ? lowest : highest) += reach;
+      step *= std::max<int64_t>(e[m], 1);
+      if (!plain && support::chance(rng, 15)) step += support::pick(rng, 1, 5);
+    }
+    const int64_t margin = support::chance(rng, 50) ? 0 : support::pick(rng, 1, 40);
+    base = margin - lowest;
+    bytes.resize(size_t(margin + highest - lowest + 1 + margin) * size);
+    for (auto &b : bytes) b = 1;  // what is not written must stay so
+    if (tcu_malloc(context(), &memory, bytes.size(), nullptr) != TCU_OK) throw std::runtime_error(tcu_last_error());
+  }
+  Tensor(const Tensor &) = delete;
+  ~Tensor() { tcu_free(context(), memory, nullptr); }
+
+  template <class F>
+  void fill(F value) {
+    support::for_each_index(extents, [&](const Sizes &i) { encode(dtype, at(i), value()); });
+    upload();
+  }
+  void upload() { copy(memory, bytes.data()); }
+  std::vector<unsigned char> download() const {
+    std::vector<unsigned char> now(bytes.size());
+    copy(now.data(), memory);
+    return now;
+  }
+  void *at(const Sizes &i) { return bytes.data() + size_t(base + support::offset(i, strides)) * size; }
+  oracle::Tensor values() const {
+    std::vector<double> data(bytes.size() / size);
+    for (size_t i = 0; i < data.size(); ++i) data[i] = decode(dtype, bytes.data() + i * size);
+    return {extents, strides, data, base};
+  }
+  tcu_tensor_t view() const {
+    return {static_cast<unsigned char *>(memory) + size_t(base) * size, extents.data(), strides.data(), dtype, int32_t(extents.size())};
+  }
+  std::string text() const {
+    std::string s = std::string(tcu_dtype_name(dtype)) + "(";
+    for (size_t m = 0; m < extents.size(); ++m) s += (m ? "," : "") + std::to_string(extents[m]) + ":" + std::to_string(strides[m]);
+    return s + ")@" + std::to_string(base);
+  }
+
+  tcu_dtype_t dtype;
+  Sizes extents, strides;
+  size_t size;
+  int64_t base = 0;
+  std::vector<unsigned char> bytes;  // the host's copy
+  void *memory = nullptr;
+
+ private:
+  void copy(void *to, const void *from) const {
+    if (tcu_copy(context(), to, from, bytes.size(), nullptr) != TCU_OK) throw std::runtime_error(tcu_last_error());
+  }
+};
+
+inline int64_t random_extent(Rng &rng, int64_t most) {
+  const int64_t sizes[] = {1, 2, 3, 5, 7, 8, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 257, 1021, 1024, 2049};
+  const int64_t n = support::chance(rng, 4) ? 0 : support::one_of(rng, sizes);
+  return std::min(n, most);
+}
+inline Sizes random_extents(Rng &rng, int64_t most_elements) {
+  Sizes e(size_t(support::pick(rng, 0, 4)));
+  int64_t left = most_elements;
+  for (auto &n : e) n = random_extent(rng, left), left /= std::max<int64_t>(n, 1);
+  for (size_t m = e.size(); m > 1; --m) std::swap(e[m - 1], e[rng() % m]);
+  return e;
+}
+
+inline std::vector<std::string> kernels(const char *family) {
+  std::vector<std::string> names{""};  // the planner's choice
+  int32_t n = 0;
+  tcu_kernel_count(context(), &n);
+  for (int32_t i = 0; i < n; ++i) {
+    const char *name = nullptr;
+    tcu_kernel_name(context(), i, &name);
+    if (std::string(name).rfind(std::string(family) + ".", 0) == 0) names.push_back(name);
+  }
+  return names;
+}
+
+inline int64_t base_of(const Tensor &t, const Sizes &i) { return (t.base + support::offset(i, t.strides)) * int64_t(t.size); }
+
+// Runs call(options) on every kernel that takes the problem; after each, `out` must hold `expected` (rounded to its dtype)
+// and every other byte of it must be as it was. Counts the runs by kernel.
+template <class Call>
+void on_every_kernel(const char *family, Tensor &out, const std::vector<double> &expected, tcu_options_t options,
+                     std::vector<int> &runs, const std::string &text, Call call, double relative = 0) {
+  const auto names = kernels(family);
+  runs.resize(names.size());
+  const std::vector<unsigned char> before = out.bytes;
+  for (size_t k = 0; k < names.size(); ++k) {
+    INFO(names[k] << " " << text << " out " << out.text());
+    out.upload();
+    options.kernel = names[k].empty() ? nullptr : names[k].c_str();
+    const tcu_status_t status = call(options);
+    INFO(tcu_last_error());
+    if (k > 0 && status == TCU_ERROR_KERNEL) continue;
+    REQUIRE(std::string(tcu_status_name(status)) == "TCU_OK");
+    ++runs[k];
+    const std::vector<unsigned char> now = out.download();
+    std::vector<unsigned char> want = before;
+    size_t n = 0, wrong = 0;
+    std::string first;
+    support::for_each_index(out.extents, [&](const Sizes &i) {
+      const size_t at = size_t(base_of(out, i));
+      const double y = decode(out.dtype, now.data() + at), x = rounded(out.dtype, expected[n++]);
+      if (!(y == x || (y != y && x != x) || std::abs(y - x) <= relative * std::abs(x)) && wrong++ == 0)
+        first = "element " + std::to_string(n - 1) + " is " + std::to_string(y) + ", not " + std::to_string(x);
+      std::memcpy(want.data() + at, now.data() + at, out.size);
+    });
+    INFO(first);
+    REQUIRE(wrong == 0);
+    REQUIRE((want == now));  // nothing beside the output was written
+  }
+}
+
+inline void report(const char *family, const std::vector<int> &runs) {
+  const auto names = kernels(family);
+  std::string s;
+  for (size_t k = 1; k < runs.size(); ++k) s += names[k] + " " + std::to_string(runs[k]) + "  ";
+  WARN(s);
+  for (size_t k = 0; k < runs.size(); ++k) {
+    INFO(names[k]);
+    CHECK(runs[k] > 0);
+  }
+}
+
+}  // namespace problems

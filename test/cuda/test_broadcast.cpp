@@ -1,0 +1,100 @@
+// Broadcasts on the cuda kernels against the oracle.
+#include "problems.h"
+
+using namespace problems;
+
+namespace {
+
+const tcu_dtype_t dtypes[] = {TCU_FLOAT32, TCU_FLOAT16, TCU_BFLOAT16, TCU_FLOAT64, TCU_INT32, TCU_INT64};
+
+struct Expr {
+  explicit Expr(std::vector<tcu_node_t> nodes) {
+    if (tcu_expr_create(&handle, nodes.data(), int32_t(nodes.size())) != TCU_OK) throw std::runtime_error(tcu_last_error());
+  }
+  Expr(const Expr &) = delete;
+  ~Expr() { tcu_expr_destroy(handle); }
+  tcu_expr_t handle = nullptr;
+};
+tcu_node_t input(int i) { return {TCU_NODE_INPUT, i, 0, 0, {}}; }
+tcu_node_t op(tcu_op_t o) { return {TCU_NODE_OP, o, 0, 0, {}}; }
+
+// out's extents with some modes 1, or left away at the end.
+Sizes broadcastable(Rng &rng, const Sizes &e) {
+  Sizes x = e;
+  for (auto &n : x)
+    if (support::chance(rng, 25)) n = 1;
+  if (!x.empty() && support::chance(rng, 20)) x.pop_back();
+  return x;
+}
+
+void run_case(Rng &rng, tcu_expr_t expr, const oracle::Function &f, int n_inputs, tcu_dtype_t in, tcu_dtype_t to, const Sizes &extents,
+              bool plain, std::vector<int> &runs, double relative = 0) {
+  const bool in_place = in == to && support::chance(rng, 20);
+  std::vector<std::unique_ptr<Tensor>> inputs;
+  std::vector<tcu_tensor_t> views;
+  std::vector<oracle::Tensor> values;
+  std::string text;
+  for (int i = 0; i < n_inputs; ++i) {
+    const bool whole = (in_place && i == 0) || (plain && support::chance(rng, 60));
+    inputs.push_back(std::make_unique<Tensor>(rng, in, whole ? extents : broadcastable(rng, extents), !plain && !(in_place && i == 0), plain));
+    inputs.back()->fill([&] { return double(support::pick(rng, -4, 4)); });
+    values.push_back(inputs.back()->values());
+    text += inputs.back()->text() + " ";
+  }
+  std::unique_ptr<Tensor> other;
+  if (!in_place) {
+    other = std::make_unique<Tensor>(rng, to, extents, false, plain);
+    other->fill([&] { return double(support::pick(rng, -4, 4)); });
+  }
+  Tensor &out = in_place ? *inputs[0] : *other;
+  for (auto &t : inputs) views.push_back(t->view());
+  auto expected = oracle::map(extents, values, f);
+  tcu_options_t options = TCU_OPTIONS_INIT;
+  tcu_scalar_t alpha{}, beta{};
+  const bool whole = in == TCU_INT32 || in == TCU_INT64;
+  if (relative == 0 && support::chance(rng, 25)) {
+    const auto old = oracle::map(extents, {out.values()});
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] = 2 * expected[i] - old[i];
+    if (whole) alpha.i = 2, beta.i = -1;
+    else alpha.f = 2, beta.f = -1;
+    options.alpha = &alpha, options.beta = &beta;
+    text += "alpha beta ";
+  }
+  const tcu_tensor_t o = out.view();
+  on_every_kernel("broadcast", out, expected, options, runs, text + (in_place ? "in place" : ""), [&](const tcu_options_t &with) {
+    return tcu_map(context(), &o, expr, n_inputs, views.data(), &with);
+  }, relative);
+}
+
+}  // namespace
+
+TEST_CASE("cuda: random broadcasts on every kernel", "[cuda][broadcast]") {
+  NEEDS_CUDA();
+  Rng rng(3);
+  std::vector<int> runs;
+  const Expr add({input(0), input(1), op(TCU_OP_ADD)});
+  const oracle::Function sum = [](const std::vector<double> &x) { return x[0] + x[1]; };
+  for (int i = 0; i < repeats(200); ++i) {
+    const bool plain = support::chance(rng, 50);
+    const Sizes extents = random_extents(rng, 4096);
+    const tcu_dtype_t d = support::one_of(rng, dtypes);
+    if (support::chance(rng, 50)) run_case(rng, add.handle, sum, 2, d, d, extents, plain, runs);
+    else run_case(rng, nullptr, oracle::first, 1, d, d, extents, plain, runs);
+  }
+  // several tiles, every alignment
+  for (int i = 0; i < repeats(12); ++i)
+    run_case(rng, add.handle, sum, 2, dtypes[i % 3], dtypes[i % 3], {support::pick(rng, 9000, 20000)}, i % 2 == 0, runs);
+  report("broadcast", runs);
+}
+
+TEST_CASE("cuda: casts and single ops", "[cuda][broadcast]") {
+  NEEDS_CUDA();
+  Rng rng(4);
+  std::vector<int> runs;
+  const Expr tanh({input(0), op(TCU_OP_TANH)});
+  const oracle::Function f = [](const std::vector<double> &x) { return std::tanh(x[0]); };
+  for (int n : {1, 7, 64, 1025})
+    for (tcu_dtype_t d : {TCU_FLOAT32, TCU_FLOAT64, TCU_FLOAT16})
+      run_case(rng, tanh.handle, f, 1, d, d, {n}, true, runs, 2e-3);
+  for (int n : {3, 1000}) run_case(rng, nullptr, oracle::first, 1, TCU_FLOAT32, TCU_FLOAT16, {n}, true, runs);
+}

@@ -1,0 +1,100 @@
+// Reductions on the cuda kernels against the oracle.
+#include "problems.h"
+
+using namespace problems;
+
+namespace {
+
+struct Case {
+  tcu_reduce_op_t op;
+  oracle::Fold fold;
+  tcu_dtype_t in, out;
+};
+const Case cases[] = {
+    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT32, TCU_FLOAT32},   {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT16, TCU_FLOAT16},
+    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT64, TCU_FLOAT64},   {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_BFLOAT16, TCU_FLOAT32},
+    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_INT32, TCU_INT64},       {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_INT8, TCU_INT64},
+    {TCU_REDUCE_MAX, oracle::Fold::max, TCU_FLOAT32, TCU_FLOAT32},   {TCU_REDUCE_MIN, oracle::Fold::min, TCU_FLOAT16, TCU_FLOAT16},
+    {TCU_REDUCE_MAX, oracle::Fold::max, TCU_INT64, TCU_INT64},       {TCU_REDUCE_ARGMAX, oracle::Fold::argmax, TCU_FLOAT32, TCU_INT64},
+    {TCU_REDUCE_ARGMAX, oracle::Fold::argmax, TCU_FLOAT16, TCU_INT64}, {TCU_REDUCE_ARGMAX, oracle::Fold::argmax, TCU_INT32, TCU_INT64},
+    {TCU_REDUCE_COUNT, oracle::Fold::count, TCU_BOOL, TCU_INT64},    {TCU_REDUCE_ANY, oracle::Fold::any, TCU_BOOL, TCU_BOOL},
+    {TCU_REDUCE_ALL, oracle::Fold::all, TCU_BOOL, TCU_BOOL},         {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_FLOAT32, TCU_FLOAT32},
+};
+bool is_bool(const Case &c) { return c.in == TCU_BOOL; }
+
+void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs) {
+  Sizes kept = extents;
+  int64_t reduced = 1;
+  for (int32_t d : dims) reduced *= kept[size_t(d)], kept[size_t(d)] = 1;
+  if (reduced == 0 && c.op != TCU_REDUCE_SUM) return;
+  Tensor in(rng, c.in, extents, !plain, plain), out(rng, c.out, kept, false, plain);
+  const bool prod = c.op == TCU_REDUCE_PROD;
+  in.fill([&]() -> double { return is_bool(c) ? support::chance(rng, 50) : prod ? (support::chance(rng, 50) ? 1 : -1) : double(support::pick(rng, -4, 4)); });
+  tcu_options_t options = TCU_OPTIONS_INIT;
+  tcu_scalar_t alpha{}, beta{};
+  double a = 1, b = 0;
+  const bool scaled = c.op == TCU_REDUCE_SUM && support::chance(rng, 25);
+  std::vector<double> old;
+  out.fill([&] { return double(old.emplace_back(c.out == TCU_BOOL ? 0 : double(support::pick(rng, -3, 3)))); });
+  if (scaled) {
+    a = 2, b = -1;
+    if (c.out == TCU_INT64) alpha.i = 2, beta.i = -1;
+    else alpha.f = 2, beta.f = -1;
+    options.alpha = &alpha, options.beta = &beta;
+  }
+  auto expected = oracle::reduce(c.fold, {in.values()}, dims);
+  if (scaled)
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] = a * expected[i] + b * old[i];
+  const tcu_tensor_t o = out.view(), x = in.view();
+  std::string text = std::string(tcu_reduce_op_name(c.op)) + " " + in.text() + " dims";
+  for (int32_t d : dims) text += " " + std::to_string(d);
+  on_every_kernel("reduce", out, expected, options, runs, text, [&](const tcu_options_t &with) {
+    return tcu_reduce(context(), &o, c.op, nullptr, 1, &x, int32_t(dims.size()), dims.data(), &with);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(7);
+  std::vector<int> runs;
+  for (int i = 0; i < repeats(150); ++i) {
+    const Sizes extents = random_extents(rng, 4096);
+    std::vector<int32_t> dims;
+    for (size_t m = 0; m < extents.size(); ++m)
+      if (support::chance(rng, 50)) dims.push_back(int32_t(m));
+    run_case(rng, support::one_of(rng, cases), extents, dims, support::chance(rng, 50), runs);
+  }
+  // what reduce.split takes: few outputs, many elements
+  for (const Case &c : cases) {
+    run_case(rng, c, {20011}, {0}, support::chance(rng, 50), runs);
+    run_case(rng, c, {8, 2600}, {1}, true, runs);
+    run_case(rng, c, {3, 9000}, {1}, false, runs);
+    run_case(rng, c, {4100, 3, 5}, {0, 2}, true, runs);
+  }
+  report("reduce", runs);
+}
+
+TEST_CASE("cuda: NaN, infinities and ties in max, min, argmax, argmin", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(11);
+  const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < repeats(40); ++i) {
+    const Case c = support::one_of(rng, std::vector<Case>{cases[6], cases[7], cases[9], cases[10]});
+    const Sizes extents = {support::pick(rng, 1, 70), support::pick(rng, 1, 9)};
+    const std::vector<int32_t> dims = support::chance(rng, 50) ? std::vector<int32_t>{0} : std::vector<int32_t>{1};
+    Sizes kept = extents;
+    kept[size_t(dims[0])] = 1;
+    Tensor in(rng, c.in, extents, false, support::chance(rng, 50)), out(rng, c.out, kept, false, true);
+    const int nans = support::chance(rng, 50) ? 20 : 0;
+    in.fill([&]() -> double { return support::chance(rng, nans) ? nan : support::chance(rng, 30) ? (support::chance(rng, 50) ? inf : -inf) : 1; });
+    out.fill([] { return 0.0; });
+    std::vector<int> runs;
+    const tcu_tensor_t o = out.view(), x = in.view();
+    tcu_options_t options = TCU_OPTIONS_INIT;
+    on_every_kernel("reduce", out, oracle::reduce(c.fold, {in.values()}, dims), options, runs, in.text(), [&](const tcu_options_t &with) {
+      return tcu_reduce(context(), &o, c.op, nullptr, 1, &x, 1, dims.data(), &with);
+    });
+  }
+}

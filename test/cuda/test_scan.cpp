@@ -1,0 +1,90 @@
+// Scans on the cuda kernels against the oracle.
+#include "problems.h"
+
+using namespace problems;
+
+namespace {
+
+struct Case {
+  tcu_reduce_op_t op;
+  oracle::Fold fold;
+  tcu_dtype_t in, out;
+};
+const Case cases[] = {
+    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT32, TCU_FLOAT32}, {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT16, TCU_FLOAT16},
+    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT64, TCU_FLOAT64}, {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_INT32, TCU_INT64},
+    {TCU_REDUCE_MAX, oracle::Fold::max, TCU_FLOAT32, TCU_FLOAT32}, {TCU_REDUCE_MIN, oracle::Fold::min, TCU_BFLOAT16, TCU_BFLOAT16},
+    {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_FLOAT32, TCU_FLOAT32}, {TCU_REDUCE_MAX, oracle::Fold::max, TCU_INT64, TCU_INT64},
+};
+
+void run_case(Rng &rng, const Case &c, const Sizes &extents, int dim, bool plain, std::vector<int> &runs) {
+  const bool in_place = c.in == c.out && support::chance(rng, 20);
+  Tensor in(rng, c.in, extents, !plain && !in_place, plain);
+  std::unique_ptr<Tensor> other = in_place ? nullptr : std::make_unique<Tensor>(rng, c.out, extents, false, plain);
+  Tensor &out = in_place ? in : *other;
+  const bool prod = c.op == TCU_REDUCE_PROD;
+  if (other) other->fill([] { return 1.0; });
+  in.fill([&]() -> double { return prod ? (support::chance(rng, 50) ? 1 : -1) : double(support::pick(rng, -4, 4)); });
+  tcu_options_t options = TCU_OPTIONS_INIT;
+  oracle::Scan how{dim, support::chance(rng, 30), support::chance(rng, 30)};
+  options.scan_flags = (how.exclusive ? TCU_SCAN_EXCLUSIVE : 0) | (how.reverse ? TCU_SCAN_REVERSE : 0);
+  tcu_scalar_t init{}, alpha{};
+  double start = oracle::identity(c.fold);
+  const bool whole = c.out == TCU_INT64;
+  if (c.op == TCU_REDUCE_SUM ? support::chance(rng, 30) : how.exclusive) {
+    start = 3;
+    if (whole) init.i = 3;
+    else init.f = 3;
+    options.init = &init;
+  }
+  auto expected = oracle::scan(c.fold, extents, {in.values()}, how, start);
+  if (support::chance(rng, 20)) {
+    if (whole) alpha.i = 2;
+    else alpha.f = 2;
+    options.alpha = &alpha;
+    for (double &e : expected) e *= 2;
+  }
+  const tcu_tensor_t o = out.view(), x = in.view();
+  const std::string text = std::string(tcu_reduce_op_name(c.op)) + " " + in.text() + " along " + std::to_string(dim) +
+                           (how.exclusive ? " exclusive" : "") + (how.reverse ? " reverse" : "") + (in_place ? " in place" : "");
+  on_every_kernel("scan", out, expected, options, runs, text, [&](const tcu_options_t &with) {
+    return tcu_scan(context(), &o, c.op, nullptr, 1, &x, dim, &with);
+  });
+}
+
+}  // namespace
+
+TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
+  NEEDS_CUDA();
+  Rng rng(5);
+  std::vector<int> runs;
+  for (int i = 0; i < repeats(120); ++i) {
+    const Sizes extents = random_extents(rng, 2100);
+    run_case(rng, support::one_of(rng, cases), extents, int(support::pick(rng, 0, std::max<int64_t>(int64_t(extents.size()) - 1, 0))),
+             support::chance(rng, 50), runs);
+  }
+  // what scan.lookback takes: a line of several tiles
+  for (const Case &c : cases)
+    for (int k = 0; k < 2; ++k) run_case(rng, c, {support::pick(rng, 8200, 20000), k + 1}, 0, true, runs);
+  report("scan", runs);
+}
+
+// More tiles than a look-back group has.
+TEST_CASE("cuda: a scan over several look-back groups", "[cuda][scan]") {
+  NEEDS_CUDA();
+  Rng rng(6);
+  const int64_t n = 260 * 2048 + 77;
+  Tensor in(rng, TCU_FLOAT64, {n}, false, true), out(rng, TCU_FLOAT64, {n}, false, true);
+  in.fill([&] { return double(support::pick(rng, -4, 4)); });
+  out.fill([] { return 0.0; });
+  std::vector<double> expected;
+  double sum = 0;
+  const oracle::Tensor x = in.values();
+  for (int64_t i = 0; i < n; ++i) expected.push_back(sum += x.data[size_t(x.base + i)]);
+  const tcu_tensor_t o = out.view(), v = in.view();
+  std::vector<int> runs;
+  tcu_options_t options = TCU_OPTIONS_INIT;
+  on_every_kernel("scan", out, expected, options, runs, in.text(), [&](const tcu_options_t &with) {
+    return tcu_scan(context(), &o, TCU_REDUCE_SUM, nullptr, 1, &v, 0, &with);
+  });
+}
