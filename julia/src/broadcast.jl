@@ -42,7 +42,8 @@ function tensor!(call::Call, x::TCUArray{T,N}) where {T,N}
         @inbounds call.modes[call.n_modes + N + d] = x.strides[d]
     end
     call.n_modes += 2N
-    return CTensor(x.pointer, extents, extents + 8N, dtype_id(T), N)
+    T <: Element || (call.failure = no_dtype(T))
+    return CTensor(x.pointer, extents, extents + 8N, T <: Element ? dtype_id(T) : Int32(0), N)
 end
 
 push_out!(call::Call, x::TCUArray) = (call.out = tensor!(call, x); call.target = x; nothing)
@@ -59,7 +60,7 @@ same_tensor(a::CTensor, b::CTensor) = a.data == b.data && a.dtype == b.dtype && 
     Base.all(i -> unsafe_load(a.extents, i) == unsafe_load(b.extents, i), 1:2a.rank)
 
 # One array of an expression: its input, new or one that is there already.
-function push_leaf!(call::Call, x::TCUArray)
+@noinline function push_leaf!(call::Call, x::TCUArray)
     target = call.target
     if target isa TCUArray && overlaps(target, x) && !same_layout(target, x)
         x = copy(x)
@@ -125,7 +126,7 @@ const RECORDINGS = IdDict{Any,Vector{Variant}}()
 const RECORDINGS_LOCK = Threads.SpinLock()
 const MAX_VARIANTS = 64
 
-function recording(call::Call, bc::Broadcasted)
+function recording(call::Call, @nospecialize(bc::Broadcasted))
     call.volatile && return record(call, bc)
     world = Base.get_world_counter()
     found = find_recording(call, typeof(bc), world)
@@ -150,7 +151,7 @@ end
 
 same_values(a::Vector{Any}, b::Vector{Any}) = length(a) == length(b) && Base.all(i -> a[i] === b[i], 1:length(a))
 
-@noinline function record_and_keep(call::Call, bc::Broadcasted, world::UInt)
+@noinline function record_and_keep(call::Call, @nospecialize(bc::Broadcasted), world::UInt)
     r = record(call, bc)
     variant = Variant(call.leaf_inputs, copy(call.baked), world, r)
     lock(RECORDINGS_LOCK)
@@ -181,21 +182,18 @@ function record(call::Call, @nospecialize(bc))
             "the function returns a $(typeof(value)), and the library's arrays hold $(dtype_names())")
         value = constant(value)
     end
-    expression = is_identity(value.tape) ? nothing : Expression(value.tape)
-    return Recording(expression, symbol_type(typeof(value)), "")
+    tape = tape_of(value)
+    return Recording(is_identity(tape) ? nothing : Expression(tape), symbol_type(value), "")
 end
 
 function symbol_of(r::Recorder, @nospecialize(bc::Broadcasted))
-    f = symbolize(r.slots, bc.f)
-    args = Any[symbol_of(r, a) for a in bc.args]
-    return record_call(f, (args...,))
+    f, arguments = symbolize(r.slots, getfield(bc, :f)), getfield(bc, :args)
+    return record_call(f, Any[symbol_of(r, getfield(arguments, i)) for i in 1:nfields(arguments)])
 end
 function symbol_of(r::Recorder, @nospecialize(x::Union{AbstractArray,Tuple}))
     input = Int((r.leaf_inputs >> (4 * r.leaves[])) & 0xf)
     r.leaves[] += 1
-    T = x isa Tuple ? promote_type(map(typeof, x)...) : eltype(x)
-    isdtype(T) || throw(Unrecordable("the library has no dtype for $T"))
-    return input_symbol(T, input)
+    return input_symbol(x isa Tuple ? promote_type(Any[typeof(v) for v in x]...) : eltype(x), input)
 end
 symbol_of(r::Recorder, @nospecialize(x::Ref)) = symbolize(r.slots, x[])
 symbol_of(r::Recorder, @nospecialize(x)) = symbolize(r.slots, x)
@@ -213,16 +211,20 @@ end
 
 # ---- running ----
 
+# Hides a type from inference: what follows is compiled once, not for every expression.
+opaque(@nospecialize(x)) = Base.inferencebarrier(x)
+
 call_map(call::Call, expression::Ptr{Cvoid}) = (options = set_options!(call);
     GC.@preserve call options check(@tcu tcu_map(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor}, expression::Ptr{Cvoid},
         call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor}, pointer(options)::Ptr{COptions})::Int32))
 
-# dest .= bc in one call; dest has the tree's axes.
-function run_map!(dest::TCUArray, bc::Broadcasted)
+# dest .= bc in one call; dest has the tree's axes. Compiled once: of each tree only the walk by collect! is its own.
+function run_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted))
     isempty(dest) && return dest
     failure = GC.@preserve dest bc with_call(context(dest)) do call
         push_out!(call, dest)
         collect!(call, bc)
+        isempty(call.failure) || return call.failure
         r = recording(call, bc)
         isempty(r.failure) || return r.failure
         GC.@preserve r call_map(call, handle(r))
@@ -233,7 +235,7 @@ function run_map!(dest::TCUArray, bc::Broadcasted)
 end
 
 # What cannot be recorded runs on the CPU by Base's loop, and on no other device.
-function host_map!(dest::TCUArray, bc::Broadcasted, failure::String)
+function host_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted), failure::String)
     iscpu(context(dest)) || throw(ArgumentError(failure))
     count_outside(string("broadcast: ", failure))
     GC.@preserve dest bc copyto!(hostview(dest), Broadcast.instantiate(host_tree(bc)))
@@ -242,15 +244,19 @@ end
 host_tree(bc::Broadcasted) = broadcasted(bc.f, map(host_tree, bc.args)...)
 host_tree(x::AnyTCU) = hostview(x)
 host_tree(x) = x
+host_values(x::TCUArray) = hostview(x)
+host_values(bc::Broadcasted) = Broadcast.materialize(host_tree(bc))
 
 function Base.copy(bc::TCUBroadcast)
     T = Broadcast.combine_eltypes(bc.f, bc.args)
     isconcretetype(T) || (T = recorded_eltype(bc))
-    return run_map!(similar(bc, T), bc)
+    dest = similar(bc, T)
+    run_map!(opaque(dest), opaque(bc))
+    return dest
 end
 
 # Inference gave up: the type that recording finds, or that the first element has.
-@noinline function recorded_eltype(bc::Broadcasted)
+@noinline function recorded_eltype(@nospecialize(bc::Broadcasted))
     r = GC.@preserve bc with_call(context(bc)) do call
         collect!(call, bc)
         recording(call, bc)
@@ -262,7 +268,7 @@ end
 
 function into!(dest::AnyTCU, bc::Broadcasted)
     axes(dest) == axes(bc) || Broadcast.throwdm(axes(dest), axes(bc))
-    run_map!(strided_output(dest), bc)
+    run_map!(opaque(strided_output(dest)), opaque(bc))
     return dest
 end
 Base.copyto!(dest::AnyTCU, bc::TCUBroadcast) = into!(dest, bc)

@@ -55,7 +55,8 @@ for (id, T) in DTYPES
 end
 dtype_names() = join((type for (_, _, type) in DTYPE_TABLE), ", ")
 @noinline dtype_id(::Type{T}) where {T} =
-    throw(ArgumentError("the library has no dtype for $T; it has $(dtype_names())"))
+    throw(ArgumentError(no_dtype(T)))
+no_dtype(T) = "the library has no dtype for $T; it has $(dtype_names())"
 
 isdtype(::Type{T}) where {T} = isconcretetype(T) && T <: Element
 
@@ -90,6 +91,7 @@ mutable struct Call
     leaf_inputs::UInt128
     baked::Vector{Any}
     roots::Vector{Any}
+    failure::String                # why the library cannot take an array, if it cannot
     volatile::Bool                 # baked holds something mutable: record anew each time
     target::Any                    # the output array: an input that overlaps it is copied first
     dims::Vector{Int32}
@@ -97,7 +99,7 @@ mutable struct Call
     options::Vector{COptions}
     Call(context::Context) = new(context, CTensor(C_NULL, C_NULL, C_NULL, 0, 0), Vector{CTensor}(undef, MAX_INPUTS), 0,
         Vector{Int64}(undef, 2 * MAX_RANK * (MAX_INPUTS + 1)), 0, Vector{CScalar}(undef, MAX_NODES), 0, 0, 0, Any[], Any[],
-        false, nothing, Vector{Int32}(undef, MAX_RANK), Vector{CScalar}(undef, 3), Vector{COptions}(undef, 1))
+        "", false, nothing, Vector{Int32}(undef, MAX_RANK), Vector{CScalar}(undef, 3), Vector{COptions}(undef, 1))
 end
 
 const CALLS = Call[]
@@ -116,6 +118,7 @@ function release_call(call::Call)
     call.n_inputs = call.n_modes = call.n_scalars = call.n_leaves = 0
     call.leaf_inputs = 0
     call.volatile = false
+    call.failure = ""
     call.target = nothing
     empty!(call.baked)
     empty!(call.roots)
@@ -134,7 +137,7 @@ end
     end
 end
 
-function push_scalar!(call::Call, x::Element)
+@noinline function push_scalar!(call::Call, x::Element)
     call.n_scalars < MAX_NODES || throw(ArgumentError("an expression takes up to $MAX_NODES scalars; split it"))
     @inbounds call.scalars[call.n_scalars += 1] = CScalar(x)
     return

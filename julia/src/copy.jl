@@ -13,7 +13,7 @@ function copy_elements!(dest::TCUArray{T}, src::TCUArray{S}) where {T,S}
     same_context(dest, src)
     if T === S && isdense(dest) && isdense(src)
         GC.@preserve dest src copy_bytes!(context(dest), dest.pointer, src.pointer, length(src) * sizeof(T))
-    elseif T === S && !(T <: Element)
+    elseif !(T <: Element) || !(S <: Element)
         host_copy!(dest, src)
     else
         with_call(context(dest)) do call

@@ -17,8 +17,11 @@ struct Unrecordable <: Exception
 end
 Base.showerror(io::IO, e::Unrecordable) = print(io, e.reason)
 
-input_symbol(::Type{T}, input) where {T} = symbol(T, [CNode(NODE_INPUT, input, 0, 0, CScalar(0, 0))])
-scalar_symbol(::Type{T}, slot) where {T} = symbol(T, [CNode(NODE_SCALAR, slot, dtype_id(T), 0, CScalar(0, 0))])
+function input_symbol(@nospecialize(T), input::Int)
+    isdtype(T) || throw(Unrecordable("the library has no dtype for $T"))
+    return symbol(T, [CNode(NODE_INPUT, input, 0, 0, CScalar(0, 0))])
+end
+scalar_symbol(@nospecialize(T), slot::Int) = symbol(T, [CNode(NODE_SCALAR, slot, dtype_id(T), 0, CScalar(0, 0))])
 constant(x::T) where {T<:Element} = symbol(T, [CNode(NODE_CONSTANT, 0, dtype_id(T), 0, CScalar(x))])
 function cast(::Type{T}, x::Sym) where {T}
     isdtype(T) || throw(Unrecordable("the library has no dtype for $T"))
@@ -28,62 +31,75 @@ cast(::Type{T}, x::Sym{T}) where {T} = x
 
 # ---- lifting other numbers ----
 
-symbol_type(::Type{Sym{T}}) where {T} = T
-symbol_type(::Type{T}) where {T} = T
+symbol_type(@nospecialize(x)) = typeof(x).parameters[1]::DataType
+tape_of(@nospecialize(x)) = getfield(x, :tape)::Vector{CNode}
 
-lift(::Type, x::Sym) = x
-lift(::Type, x::Element) = constant(x)
-# Irrational, Rational, Int128, ...: as the type they promote to with the symbol that they meet.
-function lift(::Type{T}, x::Number) where {T}
+# Irrational, Rational, Int128, ... become the type that they promote to with the symbol that they meet.
+function lift(@nospecialize(T), @nospecialize(x))
+    x isa Sym && return x
+    x isa Element && return constant(x)
+    x isa Number || throw(Unrecordable("a $(typeof(x)) is no number that can be recorded"))
     P = promote_type(T, typeof(x))
     isdtype(P) || throw(Unrecordable("$(typeof(x)) with $T gives $P, which the library has no dtype for"))
     return constant(P(x))
 end
-lift(::Type, x) = throw(Unrecordable("a $(typeof(x)) is no number that can be recorded"))
 
 # ---- ops ----
 
-const OP_IDS = Dict{Tuple{Any,Int},Int32}()
+# The ids of the ops that a function is, by the number of its arguments; 0 where it is none.
+const OP_IDS = IdDict{Any,NTuple{3,Int32}}()
+op_id(@nospecialize(f), arity::Int) = arity <= 3 ? (get(OP_IDS, f, NO_OP)::NTuple{3,Int32})[arity] : Int32(0)
+const NO_OP = (Int32(0), Int32(0), Int32(0))
 const OP_NAMES = Dict{Int32,Symbol}(Int32(row[1]) => row[2] for row in OP_TABLE)
+const OP_IFELSE = Int32(first(row[1] for row in OP_TABLE if row[2] === :ifelse))
+
+# Recording runs once for each expression, and its cost is compilation: nothing here is specialized on the types of symbols.
 
 # f(args...) as one node of op `id`; at least one of args is a Sym.
-function symcall(id::Int32, @nospecialize(f), @nospecialize(args::Tuple))
-    T = foldl((P, a) -> a isa Sym ? promote_type(P, symbol_type(typeof(a))) : P, args; init = Bool)
-    syms = map(a -> lift(T, a), args)
-    length_after = foldl((n, s) -> n + length(s.tape), syms; init = 1)
-    length_after <= MAX_NODES || throw(Unrecordable(
-        "the expression has more than $MAX_NODES nodes at `$(nameof(f))`; split it, or keep a part that is used twice in an array"))
-    tape = CNode[]
-    for s in syms
-        append!(tape, s.tape)
+symcall(id::Int32, @nospecialize(f), @nospecialize(args::Tuple)) = symcall(id, f, Any[args...])
+function symcall(id::Int32, @nospecialize(f), args::Vector{Any})
+    T = Bool
+    for a in args
+        a isa Sym && (T = promoted(T, symbol_type(a)))
+    end
+    tape, types = CNode[], DataType[]
+    for a in args
+        s = lift(T, a)
+        append!(tape, tape_of(s))
+        push!(types, symbol_type(s))
     end
     push!(tape, CNode(NODE_OP, id, 0, 0, CScalar(0, 0)))
-    return symbol(result_type(id, f, map(s -> symbol_type(typeof(s)), syms)), tape)
+    length(tape) <= MAX_NODES || throw(Unrecordable(
+        "the expression has more than $MAX_NODES nodes at `$(nameof(f))`; split it, or keep a part that is used twice in an array"))
+    return symbol(result_type(id, types), tape)
 end
 
-# Julia's own answer, where there is a scalar method to ask; the library's, for an op that only it has.
-function result_type(id::Int32, @nospecialize(f), types::Tuple)
-    samples = map(one, types)
-    if applicable(f, samples...)
-        R = try
-            typeof(f(samples...))
-        catch e
-            e isa MethodError || e isa TypeError || rethrow()
-            Nothing
-        end
-        isdtype(R) && return R
-        throw(Unrecordable("`$(nameof(f))` is not defined on $(join(types, ", "))"))
-    end
+promoted(@nospecialize(T), @nospecialize(S)) = T === S ? T : promote_type(T, S)
+
+const RESULT_TYPES = Dict{Tuple{Int32,Vector{DataType}},DataType}()
+const RESULT_TYPES_LOCK = ReentrantLock()
+
+# The dtype of one op: the library's rule, which is Julia's.
+function result_type(id::Int32, types::Vector{DataType})
+    lock(RESULT_TYPES_LOCK)
+    T = get(RESULT_TYPES, (id, types), nothing)
+    unlock(RESULT_TYPES_LOCK)
+    T === nothing || return T
+    T = library_result_type(id, types)
+    lock(RESULT_TYPES_LOCK)
+    RESULT_TYPES[(id, types)] = T
+    unlock(RESULT_TYPES_LOCK)
+    return T
+end
+
+function library_result_type(id::Int32, types::Vector{DataType})
     tape = [CNode(NODE_INPUT, i - 1, 0, 0, CScalar(0, 0)) for i in 1:length(types)]
     push!(tape, CNode(NODE_OP, id, 0, 0, CScalar(0, 0)))
-    return library_result_type(tape, collect(DataType, types))
-end
-
-function library_result_type(tape::Vector{CNode}, types::Vector{DataType})
     expression = Expression(tape)
     dtype = Ref{Int32}(0)
     ids = Int32[dtype_id(T) for T in types]
-    check(@tcu tcu_expr_dtype(dtype::Ptr{Int32}, expression.handle::Ptr{Cvoid}, length(ids)::Int32, ids::Ptr{Int32})::Int32)
+    status = @tcu tcu_expr_dtype(dtype::Ptr{Int32}, expression.handle::Ptr{Cvoid}, length(ids)::Int32, ids::Ptr{Int32})::Int32
+    status == 0 || throw(Unrecordable(unsafe_string(@tcu tcu_last_error()::Cstring)))
     return DTYPES[dtype[]]
 end
 
@@ -108,31 +124,48 @@ for (id, name, arity, f) in OP_TABLE
 end
 for (id, name, arity, f) in OP_TABLE
     owner, short = f.args[1], f.args[2].value
-    OP_IDS[(getfield(owner === :TCUOps ? @__MODULE__() : Base, short), arity)] = Int32(id)
+    f = getfield(owner === :TCUOps ? @__MODULE__() : Base, short)
+    OP_IDS[f] = Base.setindex(get(OP_IDS, f, NO_OP), Int32(id), arity)
 end
-const OP_SHL, OP_SHR, OP_FMA, OP_IFELSE, OP_CLAMP =
-    (OP_IDS[key] for key in ((<<, 2), (>>, 2), (fma, 3), (ifelse, 3), (clamp, 3)))
+const OP_SHL, OP_SHR, OP_MUL, OP_FMA, OP_CLAMP = op_id(<<, 2), op_id(>>, 2), op_id(*, 2), op_id(fma, 3), op_id(clamp, 3)
 
-select(c::Sym{Bool}, x, y) = symcall(OP_IFELSE, select, (c, x, y))
-select(c::Bool, x, y) = c ? x : y
-select(c, x, y) = throw(Unrecordable("the condition of ifelse is a $(typeof(c)), and must be a Bool"))
+function select(@nospecialize(c), @nospecialize(x), @nospecialize(y))
+    c isa Bool && return c ? x : y
+    c isa Sym{Bool} || throw(Unrecordable("the condition of ifelse is a $(typeof(c)), and must be a Bool"))
+    return symcall(OP_IFELSE, ifelse, Any[c, x, y])
+end
 if !(ifelse isa Core.Builtin)
     Base.ifelse(c::Sym, x, y) = select(c, x, y)
 end
 Base.clamp(x::Sym, low::Real, high::Real) = symcall(OP_CLAMP, clamp, (x, low, high))
 Base.fma(x::Sym{T}, y::Sym{T}, z::Sym{T}) where {T} = symcall(OP_FMA, fma, (x, y, z))
 Base.muladd(x::Sym{T}, y::Sym{T}, z::Sym{T}) where {T} = symcall(OP_FMA, fma, (x, y, z))
-result_type(::Int32, ::typeof(select), types::Tuple) = promote_type(types[2], types[3])
+
+const FOLDED = IdDict{Any,Bool}(f => true for f in (+, *, max, min, &, |, xor))
+function record_fold(@nospecialize(f), args::Vector{Any})
+    result = args[1]
+    for i in 2:length(args)
+        result = record_call(f, Any[result, args[i]])
+    end
+    return result
+end
 
 # A call of a tree: a row of the table without going through dispatch, anything else by calling it.
-function record_call(@nospecialize(f), @nospecialize(args::Tuple))
-    Base.any(a -> a isa Sym, args) || return f(args...)
-    id = get(OP_IDS, (f, length(args)), Int32(0))
-    if id != 0 && Base.all(a -> a isa Number, args)
-        f === identity && return args[1]
-        f === ifelse && return select(args...)
-        (f === (<<) || f === (>>)) && return f(args...)
-        return symcall(id, f, args)
+function record_call(@nospecialize(f), args::Vector{Any})
+    symbols = numbers = 0
+    for a in args
+        symbols += a isa Sym
+        numbers += a isa Number
+    end
+    symbols == 0 && return f(args...)
+    f === identity && return args[1]
+    f === ifelse && return select(args...)
+    f === Base.literal_pow && return record_power(args[2], args[3])
+    if numbers == length(args) && f !== (<<) && f !== (>>)
+        id = op_id(f, length(args))
+        id == 0 || return symcall(id, f, args)
+        # x .+ y .+ z is one call of three arguments
+        length(args) > 2 && haskey(FOLDED, f) && return record_fold(f, args)
     end
     return call_recorded(f, args)
 end
@@ -140,21 +173,21 @@ end
 # ---- what Base defines on numbers by other means than ops ----
 
 for f in (:+, :-, :*, :/, :(==), :!=)
-    @eval Base.$f(x::Sym, y::Complex) = symcall(OP_IDS[($f, 2)], $f, (x, y))
-    @eval Base.$f(x::Complex, y::Sym) = symcall(OP_IDS[($f, 2)], $f, (x, y))
+    @eval Base.$f(x::Sym, y::Complex) = symcall(op_id($f, 2), $f, (x, y))
+    @eval Base.$f(x::Complex, y::Sym) = symcall(op_id($f, 2), $f, (x, y))
 end
 
 # As specific as methods of Base on the left or the right, so that none is ambiguous.
 for f in (:+, :-, :*)
-    @eval Base.$f(x::Sym, y::Complex{Bool}) = symcall(OP_IDS[($f, 2)], $f, (x, y))
-    @eval Base.$f(x::Complex{Bool}, y::Sym) = symcall(OP_IDS[($f, 2)], $f, (x, y))
+    @eval Base.$f(x::Sym, y::Complex{Bool}) = symcall(op_id($f, 2), $f, (x, y))
+    @eval Base.$f(x::Complex{Bool}, y::Sym) = symcall(op_id($f, 2), $f, (x, y))
 end
 for f in (:(==), :<, :<=)
-    @eval Base.$f(x::Sym, y::AbstractIrrational) = symcall(OP_IDS[($f, 2)], $f, (x, y))
-    @eval Base.$f(x::AbstractIrrational, y::Sym) = symcall(OP_IDS[($f, 2)], $f, (x, y))
+    @eval Base.$f(x::Sym, y::AbstractIrrational) = symcall(op_id($f, 2), $f, (x, y))
+    @eval Base.$f(x::AbstractIrrational, y::Sym) = symcall(op_id($f, 2), $f, (x, y))
 end
 for S in (:Float32, :Float64, :Signed, :Rational)
-    @eval Base.copysign(x::$S, y::Sym) = symcall(OP_IDS[(copysign, 2)], copysign, (x, y))
+    @eval Base.copysign(x::$S, y::Sym) = symcall(op_id(copysign, 2), copysign, (x, y))
 end
 Base.:^(::Irrational{:ℯ}, x::Sym) = exp(x)
 
@@ -164,21 +197,25 @@ Base.:>>(x::Sym{T}, n::Integer) where {T} = symcall(OP_SHR, >>, (x, T(n)))
 
 Base.:^(x::Sym, n::Integer) = x^constant(Int(n))
 Base.:^(x::Sym, r::Rational) = x^float(r)
-function Base.literal_pow(::typeof(^), x::Sym{T}, ::Val{p}) where {T,p}
+Base.literal_pow(::typeof(^), x::Sym, p::Val) = record_power(x, p)
+function record_power(@nospecialize(x), @nospecialize(exponent))
+    p = typeof(exponent).parameters[1]
+    T = symbol_type(x)
     p == 0 && return constant(one(T))
     p == 1 && return x
-    p == 2 && return x * x
-    p == 3 && return x * x * x
+    p == 2 && return times(x, x)
+    p == 3 && return times(times(x, x), x)
     p == -1 && return inv(x)
-    p == -2 && return (y = inv(x); y * y)
+    p == -2 && return (y = inv(x); times(y, y))
     return p < 0 && T <: Integer ? inv(x)^(-p) : x^p
 end
+times(@nospecialize(x), @nospecialize(y)) = symcall(OP_MUL, *, Any[x, y])
 
 for f in (:round, :trunc, :floor, :ceil)
     @eval Base.$f(::Type{T}, x::Sym) where {T<:Integer} = cast(T, $f(x))
 end
 Base.float(x::Sym{T}) where {T} = cast(float(T), x)
-Base.flipsign(x::Sym, y::Real) = select(signbit(lift(symbol_type(typeof(x)), y)), -x, x)
+Base.flipsign(x::Sym, y::Real) = select(signbit(lift(symbol_type(x), y)), -x, x)
 Base.sincos(x::Sym) = (sin(x), cos(x))
 for (X, Y) in ((:Sym, :Sym), (:Sym, :Real), (:Real, :Sym))
     @eval Base.fld(x::$X, y::$Y) = div(x - mod(x, y), y)

@@ -7,6 +7,10 @@ const LIBRARY_LOCK = ReentrantLock()
 
 const LIBRARY_NAME = "libtcuops.so"
 
+# Not Libdl's default, which binds the library to libgcc_s's unwinder while the C++ runtime that is loaded already is bound
+# to the libunwind that Julia itself uses: a C++ exception that one starts and the other goes on with ends the process.
+const LIBRARY_FLAGS = Libdl.RTLD_LAZY | Libdl.RTLD_LOCAL
+
 "The places where the library is looked for, in order."
 function library_candidates()
     from_env = get(ENV, "TCUOPS_LIBRARY", "")
@@ -31,7 +35,7 @@ end
         LIBRARY[] == C_NULL || return LIBRARY[]
         tried = library_candidates()
         for path in tried
-            handle = Libdl.dlopen(path; throw_error = false)
+            handle = Libdl.dlopen(path, LIBRARY_FLAGS; throw_error = false)
             handle === nothing && continue
             check_version(handle, path)
             return LIBRARY[] = handle

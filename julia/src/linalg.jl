@@ -15,26 +15,37 @@ function matrix_product!(C::TCUMatrix, A, B, alpha, beta)
         "a product of sizes $(size(A)) and $(size(B)) into $(size(C))"))
     isempty(C) && return C
     if iscpu(context(C))
-        GC.@preserve C A B LinearAlgebra.mul!(blas_matrix(C), blas_operand(A), blas_operand(B), alpha, beta)
+        GC.@preserve C A B host_product!(C, A, B, alpha, beta)
     else
         device_product!(C, unit_stride(strided(A), eltype(C)), unit_stride(strided(B), eltype(C)), alpha, beta)
     end
     return C
 end
 
-# Host memory in a form that LinearAlgebra hands to BLAS: an Array, a view of one, or the transpose of either.
-function blas_matrix(x::TCUMatrix)
-    isdense(x) && return hostview(x)
-    m, n = x.dims
-    (s, t) = x.strides
-    (s == 1 || m == 1) && t >= m && return view(unsafe_wrap(Array, x.pointer, (t, n)), 1:m, :)
-    (t == 1 || n == 1) && s >= n && return transpose(view(unsafe_wrap(Array, x.pointer, (s, m)), 1:n, :))
-    return hostview(x)
+# gemm where BLAS takes the operands as they lie, LinearAlgebra's own loop elsewhere.
+function host_product!(C::TCUMatrix{T}, A, B, alpha, beta) where {T}
+    if T <: LinearAlgebra.BlasFloat && eltype(A) === T && eltype(B) === T && C.strides[1] == 1
+        c, a, b = blas_columns(C), blas_operand(A), blas_operand(B)
+        c !== nothing && a !== nothing && b !== nothing && T(alpha) == alpha && T(beta) == beta &&
+            return LinearAlgebra.BLAS.gemm!(a[1], b[1], T(alpha), a[2], b[2], T(beta), c)
+    end
+    LinearAlgebra.mul!(opaque(hostview(C)), opaque(host_matrix(A)), opaque(host_matrix(B)), alpha, beta)
 end
-blas_operand(x::TCUMatrix) = (h = blas_matrix(x); h isa HostView ? copyto!(Array{eltype(x)}(undef, size(x)), x) : h)
-blas_operand(x::Transpose) = transpose(blas_operand(as_matrix(parent(x))))
-blas_operand(x::Adjoint) = adjoint(blas_operand(as_matrix(parent(x))))
-blas_operand(x::PermutedDimsArray) = blas_operand(strided(x))
+host_matrix(x) = hostview(strided(x))
+
+# The letter and the matrix that gemm takes for an operand, or nothing.
+blas_operand(x::TCUMatrix) = (m = blas_columns(x); m !== nothing ? ('N', m) : with_letter('T', blas_columns(transposed(x))))
+blas_operand(x::Adjoint{<:Complex}) = with_letter('C', blas_columns(as_matrix(parent(x))))
+blas_operand(x) = blas_operand(strided(x))
+with_letter(_, ::Nothing) = nothing
+with_letter(letter, m) = (letter, m)
+
+# Host memory as a matrix with contiguous columns, or nothing: an Array's, or that of a view into one.
+function blas_columns(x::TCUMatrix)
+    (m, n), (s, t) = x.dims, x.strides
+    (s == 1 || m == 1) && (t >= max(m, 1) || n == 1) || return nothing
+    return view(unsafe_wrap(Array, x.pointer, (n == 1 ? m : t, n)), 1:m, 1:n)
+end
 
 # What cuBLAS takes: C's dtype, and stride 1 along one mode.
 unit_stride(x::TCUMatrix{T}, ::Type{T}) where {T} = Base.any(isequal(1), x.strides) ? x : copy(x)

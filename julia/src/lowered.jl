@@ -4,7 +4,7 @@
 const IFELSE_IS_BUILTIN = ifelse isa Core.Builtin
 
 # f(args...), or on these old releases the same by walking f's code where `ifelse` is in it, or in what it calls.
-function call_recorded(@nospecialize(f), @nospecialize(args::Tuple))
+function call_recorded(@nospecialize(f), args::Vector{Any})
     IFELSE_IS_BUILTIN || return f(args...)
     mentions_ifelse(f, args) && return walk(f, args)
     try
@@ -15,7 +15,7 @@ function call_recorded(@nospecialize(f), @nospecialize(args::Tuple))
     return walk(f, args)
 end
 
-function mentions_ifelse(@nospecialize(f), @nospecialize(args::Tuple))
+function mentions_ifelse(@nospecialize(f), args::Vector{Any})
     parentmodule(typeof(f)) in (Core, Base) && return false
     method = method_of(f, args)
     method === nothing && return false
@@ -27,8 +27,8 @@ function mentions_ifelse(@nospecialize(f), @nospecialize(args::Tuple))
     return found
 end
 
-function method_of(@nospecialize(f), @nospecialize(args::Tuple))
-    found = Base._methods_by_ftype(Tuple{typeof(f),map(typeof, args)...}, 1, typemax(UInt))
+function method_of(@nospecialize(f), args::Vector{Any})
+    found = Base._methods_by_ftype(Tuple{typeof(f),Any[typeof(a) for a in args]...}, 1, typemax(UInt))
     return found isa Vector && length(found) == 1 && isdefined(found[1][3], :source) ? found[1] : nothing
 end
 
@@ -41,14 +41,14 @@ struct Frame
 end
 
 # Functions of Base and Core are called; other functions that get symbols are walked in their turn.
-function walked_call(@nospecialize(f), @nospecialize(args::Tuple))
+function walked_call(@nospecialize(f), args::Vector{Any})
     f === ifelse && return select(args...)
     Base.any(a -> a isa Sym, args) || return f(args...)
     f isa Core.Builtin && return f(args...)
     return call_recorded(f, args)
 end
 
-function walk(@nospecialize(f), @nospecialize(args::Tuple))
+function walk(@nospecialize(f), args::Vector{Any})
     found = method_of(f, args)
     found === nothing && return f(args...)
     static_parameters, method = found[2], found[3]
@@ -57,7 +57,7 @@ function walk(@nospecialize(f), @nospecialize(args::Tuple))
     slots[1] = f
     nargs = method.nargs - 1
     for i in 1:nargs
-        slots[i+1] = i == nargs && method.isva ? args[i:end] : args[i]
+        slots[i+1] = i == nargs && method.isva ? (args[i:end]...,) : args[i]
     end
     return run_frame(Frame(info, slots, Vector{Any}(undef, length(info.code)), static_parameters, Ref(0)))
 end
@@ -95,6 +95,6 @@ function value_of(frame::Frame, @nospecialize(x))
     x.head === :static_parameter && return frame.static_parameters[x.args[1]]
     (x.head === :meta || x.head === :inbounds) && return nothing
     x.head === :call || throw(Unrecordable("its code has a `$(x.head)` beside `ifelse`; on Julia 1.8 and later it is no matter"))
-    values = map(a -> value_of(frame, a), x.args)
-    return walked_call(values[1], Tuple(values[2:end]))
+    values = Any[value_of(frame, a) for a in x.args]
+    return walked_call(values[1], values[2:end])
 end

@@ -72,7 +72,7 @@ end
 # ---- the call ----
 
 collect_input!(call::Call, x::TCUArray) = (push_input!(call, x); nothing)
-function collect_input!(call::Call, bc::Broadcasted)
+function collect_input!(call::Call, @nospecialize(bc::Broadcasted))
     collect!(call, bc)
     return recording(call, bc)
 end
@@ -83,10 +83,12 @@ failure_of(r::Recording) = r.failure
 
 # out = alpha * fold(x over dims) + beta * out; true, or the reason why x cannot be recorded. alpha and beta are read as the
 # accumulator's dtype, which is named when they are given.
-function try_reduce!(out::TCUArray, id::Int32, x, dims, alpha, beta, ::Type{A}) where {A}
+function try_reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dims::Vector{Int}, @nospecialize(alpha),
+                     @nospecialize(beta), @nospecialize(A))
     return GC.@preserve out x with_call(context(out)) do call
         call.out = tensor!(call, out)
         r = collect_input!(call, x)
+        isempty(call.failure) || return call.failure
         isempty(failure_of(r)) || return failure_of(r)
         for (i, d) in enumerate(dims)
             call.dims[i] = d - 1
@@ -103,7 +105,8 @@ function try_reduce!(out::TCUArray, id::Int32, x, dims, alpha, beta, ::Type{A}) 
     end
 end
 
-function reduce!(out::TCUArray, id::Int32, x, dims; alpha = true, beta = false, accumulator = Nothing)
+function reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dims::Vector{Int}; alpha = true, beta = false,
+                 accumulator = Nothing)
     isempty(out) && return out
     if alpha !== true || beta !== false
         accumulator === Nothing && (accumulator = accumulator_type(element_type(x), eltype(out)))
@@ -112,12 +115,13 @@ function reduce!(out::TCUArray, id::Int32, x, dims; alpha = true, beta = false, 
     if !isempty(failure)
         iscpu(context(out)) || throw(ArgumentError(failure))
         count_outside(string("reduction: ", failure))
-        computed = GC.@preserve x TCUArray_on(context(out), Base.collect(host_tree(x)))
-        try_reduce!(out, id, computed, dims, alpha, beta, accumulator)
+        computed = GC.@preserve x TCUArray_on(context(out), host_values(x))
+        failure = try_reduce!(out, id, computed, dims, alpha, beta, accumulator)
+        isempty(failure) || throw(ArgumentError(failure))
     end
     return out
 end
-TCUArray_on(c::Context, a::Array) = copyto!(new_array(c, eltype(a), size(a)), a)
+TCUArray_on(c::Context, a::AbstractArray) = copyto!(new_array(c, eltype(a), size(a)), a)
 
 # The dtype that sums scaled by a factor are taken in: 16-bit floats in Float32, integers into floats in that float.
 accumulator_type(::Type{T}, ::Type{R}) where {T,R} = widened(promote_type(T, R))
@@ -129,12 +133,12 @@ widened(::Type{T}) where {T} = T
 # An output of the reduced size, or of none for dims = :, whose single element is then read.
 function reduce_alloc(fold::Fold, x, ::Type{R}, dims; options...) where {R}
     out = new_array(context(x), R, reduced_size(extents(x), reduced_dims(length(axes(x)), dims)))
-    reduce!(out, fold.id, x, reduced_dims(length(axes(x)), dims); options...)
+    reduce!(opaque(out), fold.id, opaque(x), reduced_dims(length(axes(x)), dims); options...)
     return out
 end
 function reduce_alloc(fold::Fold, x, ::Type{R}, ::Colon; options...) where {R}
     out = new_array(context(x), R, ())
-    reduce!(out, fold.id, x, reduced_dims(length(axes(x)), :); options...)
+    reduce!(opaque(out), fold.id, opaque(x), reduced_dims(length(axes(x)), :); options...)
     return read_element(out, 0)
 end
 
@@ -166,7 +170,7 @@ function host_mapreduce(op, t, dims, init)
     iscpu(c) || throw(ArgumentError("the library does not reduce by `$op`; it has +, *, max, min, and & and | of Bool"))
     count_outside("mapreduce by $op")
     result = GC.@preserve t begin
-        host = t isa TCUArray ? hostview(t) : Base.collect(host_tree(t))
+        host = host_values(t)
         init isa NoInit ? Base.mapreduce(identity, op, host; dims = dims) :
             Base.mapreduce(identity, op, host; dims = dims, init = init)
     end
@@ -239,9 +243,9 @@ function reduce_into!(fold::Fold, r::AnyTCU, t, init::Bool)
     dims = dims_of_output(out, t)
     shaped = drop_trailing(out, length(axes(t)))
     if init
-        reduce!(shaped, fold.id, t, dims)
+        reduce!(opaque(shaped), fold.id, opaque(t), dims)
     elseif fold.id == REDUCE_SUM
-        reduce!(shaped, fold.id, t, dims; beta = true_value(eltype(out)))
+        reduce!(opaque(shaped), fold.id, opaque(t), dims; beta = true_value(eltype(out)))
     elseif folded_length(t, dims) > 0
         folded = reduce!(similar(shaped), fold.id, t, dims)
         shaped .= fold.op.(shaped, folded)

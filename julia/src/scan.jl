@@ -1,6 +1,6 @@
 # Scans: cumsum, cumprod, accumulate along one dim, with the function that is applied first fused in.
 
-function scan!(out::TCUArray, id::Int32, x, dim::Int; init = NoInit(), exclusive::Bool = false, reverse::Bool = false)
+function scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int; init = NoInit(), exclusive::Bool = false, reverse::Bool = false)
     isempty(out) && return out
     size(out) == extents(x) ||
         throw(DimensionMismatch("a scan of size $(extents(x)) into an array of size $(size(out))"))
@@ -10,16 +10,19 @@ function scan!(out::TCUArray, id::Int32, x, dim::Int; init = NoInit(), exclusive
     if !isempty(failure)
         iscpu(context(out)) || throw(ArgumentError(failure))
         count_outside(string("scan: ", failure))
-        computed = GC.@preserve x TCUArray_on(context(out), Base.collect(host_tree(x)))
-        try_scan!(out, id, computed, dim, init, flags, accumulator)
+        computed = GC.@preserve x TCUArray_on(context(out), host_values(x))
+        failure = try_scan!(out, id, computed, dim, init, flags, accumulator)
+        isempty(failure) || throw(ArgumentError(failure))
     end
     return out
 end
 
-function try_scan!(out::TCUArray, id::Int32, x, dim::Int, init, flags::UInt32, ::Type{A}) where {A}
+function try_scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int, @nospecialize(init), flags::UInt32,
+                   @nospecialize(A))
     return GC.@preserve out x with_call(context(out)) do call
         push_out!(call, out)
         r = collect_input!(call, x)
+        isempty(call.failure) || return call.failure
         isempty(failure_of(r)) || return failure_of(r)
         started = !(init isa NoInit)
         started && (call.coefficients[3] = cscalar(A, init))
@@ -45,7 +48,10 @@ end
 
 # Into `out`. A dim beyond the rank has one element everywhere: the scan is a copy.
 function scan_tree!(out::TCUArray, fold::Fold, t, dim::Int; init = NoInit(), options...)
-    dim <= length(axes(t)) && return scan!(out, fold.id, distinct(t, out), dim; init = init, options...)
+    if dim <= length(axes(t))
+        scan!(opaque(out), fold.id, opaque(distinct(t, out)), dim; init = init, options...)
+        return out
+    end
     out .= t
     init isa NoInit || (out .= fold.op.(init, out))
     return out
@@ -113,7 +119,7 @@ function host_accumulate(op, t, dim, init)
     iscpu(context(t)) || throw(ArgumentError("the library does not scan by `$op`; it has +, *, max and min"))
     count_outside("accumulate by $op")
     GC.@preserve t begin
-        host = t isa TCUArray ? hostview(t) : Base.collect(host_tree(t))
+        host = host_values(t)
         return init isa NoInit ? Base.accumulate(op, host; dims = dim) : Base.accumulate(op, host; dims = dim, init = init)
     end
 end

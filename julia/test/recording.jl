@@ -1,7 +1,7 @@
 # What symbolic numbers record, and what they refuse.
 
 record(f, types...) =
-    TCUOps.record_call(f, Tuple(TCUOps.Sym[TCUOps.input_symbol(T, i - 1) for (i, T) in enumerate(types)]))
+    TCUOps.record_call(f, Any[TCUOps.input_symbol(T, i - 1) for (i, T) in enumerate(types)])
 ops(s) = [TCUOps.OP_NAMES[n.index] for n in s.tape if n.kind == TCUOps.NODE_OP]
 type(::TCUOps.Sym{T}) where {T} = T
 unrecordable(f, types...) = try

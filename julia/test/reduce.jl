@@ -9,8 +9,8 @@ const DIMS = [:, 1, 2, 3, (1, 2), (1, 3), (2, 3), (1, 2, 3), 4, (1, 5)]
         @test compare(x -> f(x; dims = dims), randn(Float32, 1, 31, 2))
     end
     for shape in SHAPES
-        a = randn(shape...)
-        @test compare(x -> sum(x), a)
+        a = sample(Float64, shape...)
+        @test compare(x -> sum(x), a; slack = 10)
         @test compare(x -> prod(x), a)
         @test compare(x -> sum(x; dims = 1), a)
         @test compare(x -> count(x .> 0), a)
@@ -21,7 +21,7 @@ const DIMS = [:, 1, 2, 3, (1, 2), (1, 3), (2, 3), (1, 2, 3), 4, (1, 5)]
     end
     for view_of in VIEWS, dims in (:, 1, 2, (1, 2))
         a = randn(9, 8, 5)
-        @test compare(x -> sum(view_of(x); dims = dims), a)
+        @test compare(x -> sum(view_of(x); dims = dims), a; slack = 10)
         @test compare(x -> maximum(view_of(x); dims = dims), a)
         @test compare(x -> argmin(view_of(x); dims = dims), a)
         @test compare(x -> sum(abs2, view_of(x); dims = dims), a)
@@ -31,7 +31,7 @@ const DIMS = [:, 1, 2, 3, (1, 2), (1, 3), (2, 3), (1, 2, 3), 4, (1, 5)]
     @test compare(x -> sum(x; dims = (2, 4, 6, 8)), randn(2, 3, 2, 3, 2, 3, 2, 3, 2))
     @test compare(x -> sum(x), fill(3.0))
     @test compare(x -> sum(x), collect(1.0:1000))
-    @test compare(x -> sum(x), randn(10_007))
+    @test compare(x -> sum(x), randn(10_007); slack = 100)
 end
 
 @testset "types" begin
@@ -62,6 +62,7 @@ end
     a, v, b = randn(6, 5), randn(7), rand(Bool, 6, 5)
     for dims in (:, 1, 2, (1, 2), 3)
         for f in (argmax, argmin, findmax, findmin, extrema)
+            f === extrema && dims === 3 && continue       # Base 1.5 has a BoundsError
             @test compare(x -> f(x; dims = dims), a)
         end
         for f in (any, all)
@@ -128,7 +129,9 @@ end
         r = randn(shape...)
         @test compare((r, x) -> f!(r, x), r, a)
         @test compare((r, x) -> f!(r, x; init = false), r, a)
-        @test compare((r, x) -> f!(abs2, r, x), r, a)
+        # Base 1.5 starts maximum! and minimum! from elements that f is not applied to.
+        d = Tuple(k for k in 1:3 if size(r, k) == 1)
+        @test reshape(Array(f!(abs2, TCUArray(r), TCUArray(a))), size(f(a; dims = d))) ≈ f(abs2, a; dims = d)
     end
     @test compare((r, x) -> any!(r, x), rand(Bool, 1, 5), rand(Bool, 6, 5))
     @test compare((r, x) -> all!(r, x), rand(Bool, 6), rand(Bool, 6, 5))

@@ -1,8 +1,8 @@
 # Scans: cumsum, cumprod, accumulate, and TCUOps.scan's own flags.
 
 for shape in ((0,), (1,), (7,), (1000,), (10_007,))
-    @test compare(cumsum, randn(shape...))
-    @test compare(cumprod, rand(shape...) .+ 0.5)
+    @test compare(cumsum, randn(shape...); slack = 100)
+    @test compare(cumprod, exp.(randn(shape...) ./ 10); slack = 100)
 end
 for dims in 1:4
     a = randn(7, 5, 3)

@@ -22,7 +22,8 @@ Stage make_stage(DType post, DType out, bool reads_out);
 void store(const Box &box, int k, void *memory, const void *from, int bytes, bool stream);
 
 // Outputs from this size on are written past the caches: nothing of them would be left there for the next reader, and a
-// line that is overwritten need not be read. Measured with adds on 2 cores: see docs/performance.md.
+// line that is overwritten need not be read. Measured on one EPYC core under load: a copy gains 5 to 10 %, an add nothing, an
+// outer product (no input to speak of) loses up to 20 %.
 inline constexpr int64_t kStreamBytes = 8 << 20;
 
 }  // namespace tcu::cpu

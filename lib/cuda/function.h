@@ -28,7 +28,7 @@ std::string source_of(const Instance &f);
 
 // A function that the library ships, by name_of; null if it does not (shipped.cpp).
 const void *shipped(const std::string &name);
-// Which op it stands for, where one shipped function holds several (device/map.cuh); else 0.
+// Which op it stands for, where one shipped function holds several (shipped_broadcast_any.cu); else 0.
 int shipped_selector(const std::string &name);
 
 // A function ready to be launched on a device: cudaLaunchKernelExC takes it whichever way it came.

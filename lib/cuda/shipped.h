@@ -32,6 +32,7 @@ void ship_broadcast_bf16(ShippedTable &);
 void ship_broadcast_integers(ShippedTable &);
 void ship_broadcast_casts(ShippedTable &);
 void ship_broadcast_general(ShippedTable &);
+void ship_broadcast_any(ShippedTable &);
 void ship_reduce_floats(ShippedTable &);
 void ship_reduce_halves(ShippedTable &);
 void ship_reduce_integers(ShippedTable &);

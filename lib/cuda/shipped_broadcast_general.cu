@@ -1,5 +1,4 @@
-// Strided operands: + - * / and copies have kernels of their own; every other op of a dtype shares one kernel that asks
-// which op it is, once an element and the same for all (device/map.cuh: selector).
+// Strided operands: + - * / and copies have kernels of their own; the other ops are in shipped_broadcast_any.cu.
 #include "cuda/ship_broadcast.cuh"
 #include "kernels/broadcast_general.cuh"
 

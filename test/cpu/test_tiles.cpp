@@ -116,6 +116,46 @@ TEST_CASE("every cast equals convert()") {
 #undef TCU_DTYPE
 }
 
+template <class T> void check_folds(DType d) {
+  using tcu::ReduceOp;
+  CAPTURE(tcu::info(d).name);
+  for (int64_t n = 1; n < 300; n += n < 140 ? 1 : 31) {
+    constexpr int64_t count = 21;
+    std::vector<T> x(size_t(n * count)), got(count + 1), rows(size_t(n) + 1);
+    // Small numbers: every order of additions is exact.
+    for (size_t i = 0; i < x.size(); ++i) x[i] = tcu::convert<T>(double((i * 7 + i / 5) % 11));
+    for (ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::min}) {
+      if (op != ReduceOp::sum && tcu::is_complex<T>) continue;
+      const tcu::cpu::Folds &f = tcu::cpu::folds(tcu::cpu::table(), op, d);
+      const auto fold = [&](double a, double b) { return op == ReduceOp::sum ? a + b : op == ReduceOp::max ? std::max(a, b) : std::min(a, b); };
+      const auto exact = [](double v) {  // integers wrap
+        if constexpr (tcu::is_int<T>) return T(int64_t(v));
+        else return tcu::convert<T>(v);
+      };
+      const T canary = got[count] = tcu::convert<T>(99.0);
+      f.segments(got.data(), x.data(), n, count);
+      f.rows(rows.data(), x.data(), n, count, n, true);
+      for (int64_t k = 0; k < count; ++k) {
+        double want = tcu::convert<double>(x[size_t(k * n)]);
+        for (int64_t r = 1; r < n; ++r) want = fold(want, tcu::convert<double>(x[size_t(k * n + r)]));
+        CAPTURE(n, k, tcu::info(op).name);
+        REQUIRE(same(got[size_t(k)], exact(want)));
+      }
+      REQUIRE(same(got[count], canary));
+      for (int64_t j = 0; j < n; ++j) {
+        double want = tcu::convert<double>(x[size_t(j)]);
+        for (int64_t r = 1; r < count; ++r) want = fold(want, tcu::convert<double>(x[size_t(r * n + j)]));
+        REQUIRE(same(rows[size_t(j)], exact(want)));
+      }
+    }
+  }
+}
+TEST_CASE("folds of every extent, for every accumulator") {
+#define X(d) check_folds<tcu::cpu::compute_of<DType::d>::type>(DType::d);
+  X(i8) X(i16) X(i32) X(i64) X(u8) X(u16) X(u32) X(u64) X(f32) X(f64) X(c64) X(c128)
+#undef X
+}
+
 // The error in units of the last place of float32 (subnormal: of the least one).
 double ulps(float got, L want) {
   const float nearest = float(want);

@@ -96,5 +96,7 @@ TEST_CASE("cuda: casts and single ops", "[cuda][broadcast]") {
   for (int n : {1, 7, 64, 1025})
     for (tcu_dtype_t d : {TCU_FLOAT32, TCU_FLOAT64, TCU_FLOAT16})
       run_case(rng, tanh.handle, f, 1, d, d, {n}, true, runs, 2e-3);
+  for (int i = 0; i < repeats(12); ++i)  // strided: the kernel that all ops share
+    run_case(rng, tanh.handle, f, 1, dtypes[i % 4], dtypes[i % 4], {support::pick(rng, 1, 40), support::pick(rng, 1, 9), 3}, false, runs, 1e-2);
   for (int n : {3, 1000}) run_case(rng, nullptr, oracle::first, 1, TCU_FLOAT32, TCU_FLOAT16, {n}, true, runs);
 }

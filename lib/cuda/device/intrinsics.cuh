@@ -88,24 +88,23 @@ TCU_DEVICE T shuffle(const T &x, int lane, int width) {
   return by_words(x, [=](unsigned w) { return __shfl_sync(kAllLanes, w, lane, width); });
 }
 
-// Flags between blocks: what a thread wrote before store_release is seen by the one whose load_acquire sees the flag.
-TCU_DEVICE unsigned load_acquire(const unsigned *p) {
+// Words between blocks, each whole and without order against other memory.
+TCU_DEVICE uint64_t load_relaxed(const uint64_t *p) {
 #if TCU_DEVICE_CODE
-  unsigned v;
-  asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
+  uint64_t v;
+  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(v) : "l"(p) : "memory");
   return v;
-#elif defined(TCU_EMULATOR)
-  emu::preempt();
-  return *p;
 #else
+#if defined(TCU_EMULATOR)
+  emu::preempt();
+#endif
   return *p;
 #endif
 }
-TCU_DEVICE void store_release(unsigned *p, unsigned v) {
+TCU_DEVICE void store_relaxed(uint64_t *p, uint64_t v) {
 #if TCU_DEVICE_CODE
-  asm volatile("st.release.gpu.global.u32 [%0], %1;" : : "l"(p), "r"(v) : "memory");
+  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" : : "l"(p), "l"(v) : "memory");
 #else
-  __threadfence();
   *p = v;
 #endif
 }

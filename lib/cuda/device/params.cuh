@@ -38,7 +38,7 @@ struct Params {
   int32_t lanes;              // threads that work together; each kernel's file says on what
   int32_t n_kept, n_folded;   // modes: the K modes first, then R or S, each from the fastest to the slowest
   int32_t flags;
-  int32_t selector;           // of the op, in functions that hold several (device/map.cuh)
+  int32_t selector;           // of the op, in functions that hold several (shipped_broadcast_any.cu)
   Slot alpha, beta, init;     // in the post type; init in the accumulator's
   ModeOf<I> mode[M];
   Slot parameter[P];

@@ -145,22 +145,23 @@ struct ReduceContiguous {
     return false;
   }
   static int64_t rows(const Problem &p) { return p.reduced() / std::max<int64_t>(fastest(p, Role::R)->extent, 1); }
-  // Threads for one output: each has about one round of vectors in flight.
-  static int lanes_for(const Problem &p, int most) {
-    const int v = vector_of(p, false);
-    int64_t want = ceil_div(p.reduced(), int64_t(v) * 4);
+  // Threads for one output: as few as still fill the device, since putting lanes together costs; a thread has between one
+  // and four rounds of vectors in flight.
+  static int lanes_for(const Problem &p, const Device &d, int most) {
+    const int64_t round = int64_t(vector_of(p, false)) * 4;
+    const int64_t fewest = ceil_div(p.reduced(), 4 * round), enough = ceil_div(p.reduced(), round);
     int lanes = 1;
-    while (lanes < most && lanes < want) lanes *= 2;
+    while (lanes < most && (lanes < fewest || (lanes < enough && p.kept() * lanes < int64_t(d.processors) * 4096))) lanes *= 2;
     return lanes;
   }
   static LaunchConfig configure_lanes(const char *row, const Problem &p, const Device &d, int lanes) {
     LaunchConfig c;
-    c.block = kBlock, c.items = lanes, c.vector = vector_of(p, false);
+    c.block = kBlock, c.items = lanes, c.vector = vector_of(p, false), c.chunk = p.reduced();
     c.grid = persistent_grid(row, p, d, ceil_div(p.kept(), kBlock / lanes));
     return c;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
-    return configure_lanes("reduce.contiguous", p, d, std::max(32, lanes_for(p, kBlock)));
+    return configure_lanes("reduce.contiguous", p, d, std::max(32, lanes_for(p, d, kBlock)));
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
     return make_instance(p, "reduce_contiguous", {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)});
@@ -173,7 +174,7 @@ struct ReduceSmall : ReduceContiguous {
     return ReduceContiguous::accepts(p, d) && p.reduced() <= 64 * vector_of(p, false);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
-    return configure_lanes("reduce.small", p, d, lanes_for(p, 16));
+    return configure_lanes("reduce.small", p, d, lanes_for(p, d, 16));
   }
 };
 

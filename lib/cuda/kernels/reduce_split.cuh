@@ -15,8 +15,14 @@ struct ReduceSplit {
   static bool contiguous(const Problem &p, const Device &d) {
     return p.modes.size() > 0 && p.modes[0].role == Role::R && ReduceContiguous::accepts(p, d);
   }
+  // Too few cells to fill the device, and enough in each for two parts.
   static bool accepts(const Problem &p, const Device &d) {
-    return cells(p, d) > 0 && cells(p, d) < 2 * d.processors && p.reduced() >= 2 * kLeast;
+    const int64_t n = cells(p, d);
+    return n > 0 && n < 4 * d.processors && p.reduced() * cell_width(p, d) >= 2 * kLeast;
+  }
+  // Outputs in one cell.
+  static int64_t cell_width(const Problem &p, const Device &d) {
+    return contiguous(p, d) ? 1 : lanes(p) * (ReduceStrided::wide(p) ? vector_of(p, false) : 1);
   }
   // Outputs, or tiles of them; 0 where neither body fits.
   static int64_t cells(const Problem &p, const Device &d) {

@@ -18,33 +18,55 @@ struct reduce_strided {
   static constexpr int V = kWide ? kVector<typename Map::Inputs> : 1;
   static constexpr int N = Map::Inputs::size;
   static constexpr int kBlock = 256, kItems = !kWide ? 8 : sizeof(State) > sizeof(Acc) ? 2 : 4;
+  static constexpr int kTogether = V < 4 ? 8 : 4;  // parts in flight when they are put together
 
   // Rows begin + y, begin + y + rows, ... of the V outputs whose inputs start at element `element` of the fastest mode.
+  // kPlain: every input is read as vectors, and there is one R mode: a row is a step from the one before.
+  template <bool kPlain, class P>
+  TCU_DEVICE static void rows_of(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, unsigned accesses,
+                                 Index begin, Index end, Index y, Index rows) {
+    const auto &folded = p.mode[p.n_kept];
+    Index step[N > 0 ? N : 1];
+#pragma unroll
+    for (int i = 0; i < N; ++i) step[i] = Index(folded.in[i]);
+    const Index weight = Index(folded.weight);
+    const auto fetch = [&](Pack<V, typename Map::Inputs> &x, Index r) {
+      Offsets<N, Index> at = o;
+      if constexpr (kPlain) {
+#pragma unroll
+        for (int i = 0; i < N; ++i) at.in[i] += r * step[i];
+        at.weight += r * weight;
+      } else {
+        decode(at, p, p.n_kept, p.n_kept + p.n_folded, r);
+      }
+      load_pack<V, kPlain>(x, p, at, 0, element, accesses);
+      return at.weight;
+    };
+    const auto add = [&](const Pack<V, typename Map::Inputs> &x, Index position) {
+#pragma unroll
+      for (int v = 0; v < V; ++v) s[v] = F::combine(s[v], F::lift(apply_at<Map>(p, x, v), position));
+    };
+    Pack<V, typename Map::Inputs> x[kItems];
+    Index position[kItems], r = begin + y;
+#pragma unroll 1
+    for (; r + (kItems - 1) * rows < end; r += kItems * rows) {
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) position[k] = fetch(x[k], r + k * rows);
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) add(x[k], position[k]);
+    }
+#pragma unroll 1
+    for (; r < end; r += rows) {
+      position[0] = fetch(x[0], r);
+      add(x[0], position[0]);
+    }
+  }
   template <class P>
   TCU_DEVICE static void column(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, Index begin, Index end,
                                 Index y, Index rows) {
     const unsigned accesses = V == 1 ? 0 : find_accesses<V>(typename Map::Inputs{}, p, o, 0, element);
-#pragma unroll 1
-    for (Index r = begin + y; r < end; r += kItems * rows) {
-      Pack<V, typename Map::Inputs> x[kItems];
-      Index position[kItems];
-#pragma unroll
-      for (int k = 0; k < kItems; ++k) {
-        if (r + k * rows < end) {
-          Offsets<N, Index> at = o;
-          decode(at, p, p.n_kept, p.n_kept + p.n_folded, r + k * rows);
-          position[k] = at.weight;
-          load_pack<V, false>(x[k], p, at, 0, element, accesses);
-        }
-      }
-#pragma unroll
-      for (int k = 0; k < kItems; ++k) {
-        if (r + k * rows < end) {
-#pragma unroll
-          for (int v = 0; v < V; ++v) s[v] = F::combine(s[v], F::lift(apply_at<Map>(p, x[k], v), position[k]));
-        }
-      }
-    }
+    if (V > 1 && accesses == 0 && p.n_folded == 1) rows_of<(V > 1)>(p, s, o, element, accesses, begin, end, y, rows);
+    else rows_of<false>(p, s, o, element, accesses, begin, end, y, rows);
   }
 
   // The states of the block's rows as those of row 0.
@@ -97,10 +119,19 @@ struct reduce_strided {
         }
         if (!is_last_part(p, tile)) continue;
 #pragma unroll
-        for (int v = 0; v < V; ++v) {
-          s[v] = F::identity();
+        for (int v = 0; v < V; ++v) s[v] = F::identity();
 #pragma unroll 1
-          for (Index k = y; k < Index(p.split); k += rows) s[v] = F::combine(s[v], parts[(k * V + v) * lanes + x]);
+        for (Index k = y; k < Index(p.split); k += kTogether * rows) {
+          State t[kTogether][V];
+#pragma unroll
+          for (int j = 0; j < kTogether; ++j)
+#pragma unroll
+            for (int v = 0; v < V; ++v)
+              t[j][v] = k + j * rows < Index(p.split) ? parts[((k + j * rows) * V + v) * lanes + x] : F::identity();
+#pragma unroll
+          for (int j = 0; j < kTogether; ++j)
+#pragma unroll
+            for (int v = 0; v < V; ++v) s[v] = F::combine(s[v], t[j][v]);
         }
         combine_rows(s, lanes, x, y, shared);
       }

@@ -5,13 +5,21 @@
 // Unlike theirs the result has the same bits on every run: tiles form groups of kGroup; a tile waits for the sums of all
 // tiles before it in its group, which wait for nobody, adds them by a fixed tree, and adds what the group before has
 // published, which its last tile finds in the same way. What is waited for one after another is a group, not a tile.
-// Workspace: the ticket, padded to 16 bytes; a flag a tile, a flag a group, padded; the tiles' sums, the groups' results.
+// What is published is its own flag: a state travels in 64-bit words of 32 bits each and a bit that says 'written', so that
+// neither side needs a fence and a wait is one trip to the L2 cache.
+// Workspace, zero at the launch: the ticket, padded to 16 bytes; the words of the tiles' sums; those of the groups' results.
 // In place: a thread writes the elements that it read.
 #pragma once
 #include "device/scan.cuh"
 
 namespace tcu::cuda {
-inline constexpr int kScanGroup = 128;
+#if defined(TCU_EMULATOR)
+inline constexpr int kScanGroup = 32;  // so that a small test has several
+#else
+inline constexpr int kScanGroup = 256;
+// 64-bit words that a state of so many bytes travels in.
+TCU_FN constexpr int scan_words(int bytes) { return (bytes + 3) / 4; }
+#endif
 }
 
 #if defined(TCU_KERNELS)
@@ -23,51 +31,55 @@ struct scan_lookback {
   static constexpr int V = kVector<typename Map::Inputs, Out>;
   static constexpr int kBlock = 256, kWarps = kBlock / 32, kItems = 4, kPerLane = kScanGroup / 32;
 
-  struct Board {
-    unsigned *ticket, *tile_flags, *group_flags;
-    Acc *sums, *results;
+  static constexpr int kWords = scan_words(sizeof(Acc));
+
+  union Pieces {
+    Acc value;
+    uint32_t word[kWords];
+    TCU_DEVICE Pieces() : word{} {}
   };
-  template <class P>
-  TCU_DEVICE static Board board(const P &p, int64_t groups) {
-    const int64_t tiles = p.kept * p.split, all_groups = p.kept * groups;
-    Board b;
-    b.ticket = static_cast<unsigned *>(p.workspace);
-    b.tile_flags = b.ticket + 4;
-    b.group_flags = b.tile_flags + tiles;
-    b.sums = reinterpret_cast<Acc *>(b.ticket + (4 + tiles + all_groups + 3) / 4 * 4);
-    b.results = b.sums + tiles;
-    return b;
+  TCU_DEVICE static void publish(uint64_t *to, Acc value) {
+    Pieces x;
+    x.value = value;
+#pragma unroll
+    for (int k = 0; k < kWords; ++k) store_relaxed(to + k, uint64_t(1) << 32 | x.word[k]);
   }
-  TCU_DEVICE static void wait(const unsigned *flag) {
-    while (load_acquire(flag) == 0) __nanosleep(32);
+  // False if it is not there yet.
+  TCU_DEVICE static bool receive(const uint64_t *from, Acc &value) {
+    Pieces x;
+    bool written = true;
+#pragma unroll
+    for (int k = 0; k < kWords; ++k) {
+      const uint64_t w = load_relaxed(from + k);
+      x.word[k] = uint32_t(w);
+      written &= w >> 32 != 0;
+    }
+    value = x.value;
+    return written;
   }
 
-  // The fold of what comes before tile t of a line: by the lanes of one warp. sums, flags: the line's.
+  // The fold of what comes before tile t of a line: by the lanes of one warp. sums: the line's tiles'; results: its groups'.
   template <class P>
-  TCU_DEVICE static Acc before_tile(const P &p, const Board &b, Index line, Index t, Index groups, Acc own, int lane) {
-    const Index group = t / kScanGroup;
-    Acc s = F::identity();
+  TCU_DEVICE static Acc before_tile(const P &p, const uint64_t *sums, uint64_t *results, Index t, Acc own, int lane) {
+    const Index group = t / kScanGroup, first = group * kScanGroup + lane;
+    Acc carry = p.init.template as<Acc>(), sum[kPerLane];
+    for (;;) {  // all that a lane waits for in flight at once
+      bool written = group == 0 || receive(results + (group - 1) * kWords, carry);
 #pragma unroll
-    for (int q = 0; q < kPerLane; ++q) {
-      const Index other = group * kScanGroup + lane * kPerLane + q;
-      if (other < t) {
-        wait(b.tile_flags + (line * Index(p.split) + other));
-        s = F::combine(s, b.sums[line * Index(p.split) + other]);
+      for (int q = 0; q < kPerLane; ++q) {
+        sum[q] = F::identity();
+        if (first + q * 32 < t) written &= receive(sums + (first + q * 32) * kWords, sum[q]);
       }
+      if (written) break;
+      __nanosleep(20);
     }
-#pragma unroll 1
+    Acc s = sum[0];
+#pragma unroll
+    for (int q = 1; q < kPerLane; ++q) s = F::combine(s, sum[q]);
+#pragma unroll
     for (int h = 16; h > 0; h /= 2) s = F::combine(s, shuffle_xor(s, h));
-    Acc carry = p.init.template as<Acc>();
-    if (group > 0) {
-      const Index last = line * groups + group - 1;
-      wait(b.group_flags + last);
-      carry = b.results[last];
-    }
     s = F::combine(carry, s);
-    if (lane == 0 && (t + 1) % kScanGroup == 0 && t + 1 < Index(p.split)) {
-      b.results[line * groups + group] = F::combine(s, own);
-      store_release(b.group_flags + (line * groups + group), 1u);
-    }
+    if (lane == 0 && (t + 1) % kScanGroup == 0 && t + 1 < Index(p.split)) publish(results + group * kWords, F::combine(s, own));
     return s;
   }
 
@@ -78,10 +90,10 @@ struct scan_lookback {
     const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
     const bool exclusive = (p.flags & kExclusive) != 0;
     const Index tiles = Index(p.split), groups = (tiles + kScanGroup - 1) / kScanGroup;
-    const Board b = board(p, int64_t(groups));
+    uint64_t *const sums = static_cast<uint64_t *>(p.workspace) + 2, *const results = sums + Index(p.kept) * tiles * kWords;
 #pragma unroll 1
     for (;;) {
-      if (threadIdx.x == 0) ticket[0] = atomicAdd(b.ticket, 1u);
+      if (threadIdx.x == 0) ticket[0] = atomicAdd(static_cast<unsigned *>(p.workspace), 1u);
       __syncthreads();
       const int64_t taken = ticket[0];
       if (taken >= p.kept * p.split) return;
@@ -101,11 +113,9 @@ struct scan_lookback {
         Acc own = F::identity();
 #pragma unroll
         for (int w = 0; w < kWarps; ++w) own = F::combine(own, warp_sums[w]);
-        if (lane == 0) {
-          b.sums[line_index * tiles + t] = own;
-          store_release(b.tile_flags + (line_index * tiles + t), 1u);
-        }
-        const Acc s = before_tile(p, b, line_index, t, groups, own, lane);
+        uint64_t *const line_sums = sums + line_index * tiles * kWords;
+        if (lane == 0) publish(line_sums + t * kWords, own);
+        const Acc s = before_tile(p, line_sums, results + line_index * groups * kWords, t, own, lane);
         if (lane == 0) warp_sums[kWarps] = s;
       }
       __syncthreads();
@@ -146,8 +156,7 @@ struct ScanLookback {
     c.split = ceil_div(fastest(p, Role::S)->extent, c.chunk);
     const int64_t tiles = c.split * p.kept(), groups = ceil_div(c.split, kScanGroup) * p.kept();
     c.grid = persistent_grid("scan.lookback", p, d, tiles);
-    c.zeroed_bytes = size_t(ceil_div(4 + tiles + groups, 4) * 16);
-    c.workspace_bytes = c.zeroed_bytes + size_t((tiles + groups) * bytes_of(p.acc));
+    c.zeroed_bytes = c.workspace_bytes = size_t(16 + (tiles + groups) * scan_words(bytes_of(p.acc)) * 8);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
