@@ -8,7 +8,7 @@
 #   Any      it carries something else, and is recorded for the very value
 function captured_type(@nospecialize(F))
     isdtype(F) && return Sym{F}
-    isconcretetype(F) && !is_mutable_type(F) || return Any
+    isconcretetype(F) && !is_mutable_type(F) && !(F <: Number) || return Any
     fieldcount(F) == 0 && return sizeof(F) == 0 ? Nothing : Any
     generic = Base.unwrap_unionall(F.name.wrapper)
     parameters = Any[F.parameters...]

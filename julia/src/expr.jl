@@ -219,7 +219,7 @@ Base.flipsign(x::Sym, y::Real) = select(signbit(lift(symbol_type(x), y)), -x, x)
 Base.sincos(x::Sym) = (sin(x), cos(x))
 for (X, Y) in ((:Sym, :Sym), (:Sym, :Real), (:Real, :Sym))
     @eval Base.fld(x::$X, y::$Y) = div(x - mod(x, y), y)
-    @eval Base.cld(x::$X, y::$Y) = -fld(-x, y)
+    @eval Base.cld(x::$X, y::$Y) = fld(x, y) + (mod(x, y) != 0)
 end
 Base.isinteger(x::Sym) = x == trunc(x)
 

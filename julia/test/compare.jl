@@ -50,7 +50,7 @@ catch e
     sprint(showerror, e)
 end
 
-sample(T, dims...) = map(_ -> one_sample(T), CartesianIndices(dims))
+sample(T, dims...) = reshape(T[one_sample(T) for _ in 1:prod(dims)], dims)
 one_sample(T) = T(rand(-4:4))
 one_sample(T::Type{<:Unsigned}) = T(rand(0:8))
 one_sample(T::Type{Bool}) = rand(Bool)

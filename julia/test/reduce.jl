@@ -12,7 +12,7 @@ const DIMS = [:, 1, 2, 3, (1, 2), (1, 3), (2, 3), (1, 2, 3), 4, (1, 5)]
         a = sample(Float64, shape...)
         @test compare(x -> sum(x), a; slack = 10)
         @test compare(x -> prod(x), a)
-        @test compare(x -> sum(x; dims = 1), a)
+        shape == () || @test compare(x -> sum(x; dims = 1), a)         # Base 1.5 has a BoundsError
         @test compare(x -> count(x .> 0), a)
         @test compare(x -> any(x .> 0), a)
         @test compare(x -> all(x .> 0), a)

@@ -17,9 +17,9 @@ namespace tcu::cuda {
 inline constexpr int kScanGroup = 32;  // so that a small test has several
 #else
 inline constexpr int kScanGroup = 256;
+#endif
 // 64-bit words that a state of so many bytes travels in.
 TCU_FN constexpr int scan_words(int bytes) { return (bytes + 3) / 4; }
-#endif
 }
 
 #if defined(TCU_KERNELS)
