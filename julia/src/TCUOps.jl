@@ -43,5 +43,6 @@ include("scan.jl")
 include("linalg.jl")
 include("stats.jl")
 include("plain.jl")
+include("precompile.jl")
 
 end

@@ -220,18 +220,25 @@ call_map(call::Call, expression::Ptr{Cvoid}) = (options = set_options!(call);
 
 # dest .= bc in one call; dest has the tree's axes. Compiled once: of each tree only the walk by collect! is its own.
 function run_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted))
-    isempty(dest) && return dest
-    failure = GC.@preserve dest bc with_call(context(dest)) do call
+    length(dest) == 0 && return dest
+    failure = try_map!(dest, bc)
+    isempty(failure) || host_map!(dest, bc, failure)
+    return dest
+end
+
+function try_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted))
+    call = acquire_call(context(dest))
+    try
         push_out!(call, dest)
         collect!(call, bc)
         isempty(call.failure) || return call.failure
         r = recording(call, bc)
         isempty(r.failure) || return r.failure
-        GC.@preserve r call_map(call, handle(r))
-        return ""
+        GC.@preserve r dest bc call_map(call, handle(r))
+    finally
+        release_call(call)
     end
-    isempty(failure) || host_map!(dest, bc, failure)
-    return dest
+    return ""
 end
 
 # What cannot be recorded runs on the CPU by Base's loop, and on no other device.

@@ -146,9 +146,8 @@ end
 # Writes the options; the pointers are into the call's own vectors, which do not move while it is used.
 function set_options!(call::Call; alpha::Bool = false, beta::Bool = false, init::Bool = false, accumulator::Int32 = Int32(0),
                       scan_flags::UInt32 = 0x00000000)
-    coefficients = pointer(call.coefficients)
-    call.options[1] = COptions(sizeof(COptions), call.context.stream, alpha ? coefficients : C_NULL,
-        beta ? coefficients + sizeof(CScalar) : C_NULL, pointer(call.scalars), call.n_scalars, accumulator, 0, scan_flags,
-        init ? coefficients + 2 * sizeof(CScalar) : C_NULL, C_NULL, C_NULL, 0, 0, 0)
+    coefficient(i, given) = given ? pointer(call.coefficients, i) : Ptr{CScalar}(C_NULL)
+    call.options[1] = COptions(sizeof(COptions), call.context.stream, coefficient(1, alpha), coefficient(2, beta),
+        pointer(call.scalars), call.n_scalars, accumulator, 0, scan_flags, coefficient(3, init), C_NULL, C_NULL, 0, 0, 0)
     return call.options
 end

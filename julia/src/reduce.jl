@@ -85,7 +85,8 @@ failure_of(r::Recording) = r.failure
 # accumulator's dtype, which is named when they are given.
 function try_reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dims::Vector{Int}, @nospecialize(alpha),
                      @nospecialize(beta), @nospecialize(A))
-    return GC.@preserve out x with_call(context(out)) do call
+    call = acquire_call(context(out))
+    try
         call.out = tensor!(call, out)
         r = collect_input!(call, x)
         isempty(call.failure) || return call.failure
@@ -96,20 +97,22 @@ function try_reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), 
         scaled, added = alpha !== true, beta !== false
         scaled && (call.coefficients[1] = cscalar(A, alpha))
         added && (call.coefficients[2] = cscalar(A, beta))
-        accumulator = A === Nothing ? Int32(0) : dtype_id(A)
-        options = set_options!(call; alpha = scaled, beta = added, accumulator = accumulator)
-        GC.@preserve r call options check(@tcu tcu_reduce(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor},
+        options = set_options!(call; alpha = scaled, beta = added, accumulator = A === Nothing ? Int32(0) : dtype_id(A))
+        GC.@preserve r call options out x check(@tcu tcu_reduce(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor},
             id::Int32, input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor},
             length(dims)::Int32, pointer(call.dims)::Ptr{Int32}, pointer(options)::Ptr{COptions})::Int32)
-        return ""
+    finally
+        release_call(call)
     end
+    return ""
 end
 
-function reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dims::Vector{Int}; alpha = true, beta = false,
-                 accumulator = Nothing)
-    isempty(out) && return out
-    if alpha !== true || beta !== false
-        accumulator === Nothing && (accumulator = accumulator_type(element_type(x), eltype(out)))
+# Compiled once, as run_map! is.
+function reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dims::Vector{Int}, @nospecialize(alpha),
+                 @nospecialize(beta), @nospecialize(accumulator))
+    length(out) == 0 && return out
+    if (alpha !== true || beta !== false) && accumulator === Nothing
+        accumulator = accumulator_type(element_type(x), eltype(out))
     end
     failure = try_reduce!(out, id, x, dims, alpha, beta, accumulator)
     if !isempty(failure)
@@ -121,6 +124,8 @@ function reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dims
     end
     return out
 end
+fold_into!(out::TCUArray, id::Int32, x, dims; alpha = true, beta = false, accumulator = Nothing) =
+    (reduce!(opaque(out), id, opaque(x), dims, opaque(alpha), opaque(beta), opaque(accumulator)); out)
 TCUArray_on(c::Context, a::AbstractArray) = copyto!(new_array(c, eltype(a), size(a)), a)
 
 # The dtype that sums scaled by a factor are taken in: 16-bit floats in Float32, integers into floats in that float.
@@ -133,12 +138,11 @@ widened(::Type{T}) where {T} = T
 # An output of the reduced size, or of none for dims = :, whose single element is then read.
 function reduce_alloc(fold::Fold, x, ::Type{R}, dims; options...) where {R}
     out = new_array(context(x), R, reduced_size(extents(x), reduced_dims(length(axes(x)), dims)))
-    reduce!(opaque(out), fold.id, opaque(x), reduced_dims(length(axes(x)), dims); options...)
-    return out
+    return fold_into!(out, fold.id, x, reduced_dims(length(axes(x)), dims); options...)
 end
 function reduce_alloc(fold::Fold, x, ::Type{R}, ::Colon; options...) where {R}
     out = new_array(context(x), R, ())
-    reduce!(opaque(out), fold.id, opaque(x), reduced_dims(length(axes(x)), :); options...)
+    fold_into!(out, fold.id, x, reduced_dims(length(axes(x)), :); options...)
     return read_element(out, 0)
 end
 
@@ -243,11 +247,11 @@ function reduce_into!(fold::Fold, r::AnyTCU, t, init::Bool)
     dims = dims_of_output(out, t)
     shaped = drop_trailing(out, length(axes(t)))
     if init
-        reduce!(opaque(shaped), fold.id, opaque(t), dims)
+        fold_into!(shaped, fold.id, t, dims)
     elseif fold.id == REDUCE_SUM
-        reduce!(opaque(shaped), fold.id, opaque(t), dims; beta = true_value(eltype(out)))
+        fold_into!(shaped, fold.id, t, dims; beta = true_value(eltype(out)))
     elseif folded_length(t, dims) > 0
-        folded = reduce!(similar(shaped), fold.id, t, dims)
+        folded = fold_into!(similar(shaped), fold.id, t, dims)
         shaped .= fold.op.(shaped, folded)
     end
     return r
@@ -270,7 +274,7 @@ sum!(r::AnyTCU, x::Reducible; alpha = true, beta = false) = scaled_sum!(r, tree(
 
 function scaled_sum!(r::AnyTCU, t, alpha, beta)
     out = strided_output(r)
-    reduce!(drop_trailing(out, length(axes(t))), REDUCE_SUM, t, dims_of_output(out, t);
+    fold_into!(drop_trailing(out, length(axes(t))), REDUCE_SUM, t, dims_of_output(out, t);
             alpha = alpha == 1 ? true : alpha, beta = beta == 0 ? false : beta)
     return r
 end

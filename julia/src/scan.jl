@@ -1,11 +1,10 @@
 # Scans: cumsum, cumprod, accumulate along one dim, with the function that is applied first fused in.
 
-function scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int; init = NoInit(), exclusive::Bool = false, reverse::Bool = false)
-    isempty(out) && return out
-    size(out) == extents(x) ||
-        throw(DimensionMismatch("a scan of size $(extents(x)) into an array of size $(size(out))"))
+# Compiled once, as run_map! is.
+function scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int, @nospecialize(init), flags::UInt32)
+    size(out) == extents(x) || throw(DimensionMismatch("a scan of size $(extents(x)) into an array of size $(size(out))"))
+    length(out) == 0 && return out
     accumulator = widened(promote_type(element_type(x), eltype(out)))
-    flags = (exclusive ? SCAN_EXCLUSIVE : 0x00000000) | (reverse ? SCAN_REVERSE : 0x00000000)
     failure = try_scan!(out, id, x, dim, init, flags, accumulator)
     if !isempty(failure)
         iscpu(context(out)) || throw(ArgumentError(failure))
@@ -19,7 +18,8 @@ end
 
 function try_scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int, @nospecialize(init), flags::UInt32,
                    @nospecialize(A))
-    return GC.@preserve out x with_call(context(out)) do call
+    call = acquire_call(context(out))
+    try
         push_out!(call, out)
         r = collect_input!(call, x)
         isempty(call.failure) || return call.failure
@@ -27,11 +27,13 @@ function try_scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), di
         started = !(init isa NoInit)
         started && (call.coefficients[3] = cscalar(A, init))
         options = set_options!(call; init = started, scan_flags = flags, accumulator = dtype_id(A))
-        GC.@preserve r call options check(@tcu tcu_scan(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor},
+        GC.@preserve r call options out x check(@tcu tcu_scan(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor},
             id::Int32, input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor},
             (dim - 1)::Int32, pointer(options)::Ptr{COptions})::Int32)
-        return ""
+    finally
+        release_call(call)
     end
+    return ""
 end
 
 # The dim of a scan: it must be named unless there is only one.
@@ -47,9 +49,10 @@ function scan_type(fold::Fold, t, init)
 end
 
 # Into `out`. A dim beyond the rank has one element everywhere: the scan is a copy.
-function scan_tree!(out::TCUArray, fold::Fold, t, dim::Int; init = NoInit(), options...)
+function scan_tree!(out::TCUArray, fold::Fold, t, dim::Int; init = NoInit(), exclusive::Bool = false, reverse::Bool = false)
     if dim <= length(axes(t))
-        scan!(opaque(out), fold.id, opaque(distinct(t, out)), dim; init = init, options...)
+        flags = (exclusive ? SCAN_EXCLUSIVE : 0x00000000) | (reverse ? SCAN_REVERSE : 0x00000000)
+        scan!(opaque(out), fold.id, opaque(distinct(t, out)), dim, opaque(init), flags)
         return out
     end
     out .= t

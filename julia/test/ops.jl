@@ -24,12 +24,12 @@ for (id, name, arity, expression) in TCUOps.OP_TABLE
         applicable(f, map(first, args)...) || continue
         @test compare((xs...) -> Base.broadcast(f, xs...), args...)
         # The same inside a function of the user's.
-        arity == 1 && @test compare(x -> (v -> f(v)).(x), x)
-        arity == 2 && @test compare((x, y) -> ((v, w) -> f(v, w)).(x, y), x, y)
+        T === Float32 && arity == 1 && @test compare(x -> (v -> f(v)).(x), x)
+        T === Float32 && arity == 2 && @test compare((x, y) -> ((v, w) -> f(v, w)).(x, y), x, y)
     end
 end
 
-for T in INTEGERS
+for T in (Int8, Int32, Int64, UInt8, UInt64)
     x, y = T.([1, 2, 3, 100]), T.([3, 2, 1, 4])
     for f in (+, -, *, /, max, min, div, rem, mod, <, <=, >, >=, ==, !=, &, |, xor, fld, cld)
         @test compare((x, y) -> f.(x, y), x, y)

@@ -104,6 +104,17 @@ Scalar make_scalar(DType d, double value) {
   return s;
 }
 
+bool is_one(Scalar s, DType d) {
+  switch (kind_of(d)) {
+    case Kind::Bool: return s.i != 0;
+    case Kind::Int: return s.i == 1;
+    case Kind::UInt: return s.u == 1;
+    case Kind::Float: return s.f == 1;
+    case Kind::Complex: return s.c[0] == 1 && s.c[1] == 0;
+  }
+  return false;
+}
+
 void store_compute(void *to, DType d, Scalar value) {
   switch (d) {
     case DType::none: fail(Code::internal, "a scalar without a dtype");

@@ -47,6 +47,7 @@ union Scalar {
   double c[2];
 };
 Scalar make_scalar(DType d, double value);  // an exactly representable small number in d's member
+bool is_one(Scalar s, DType d);
 // Writes the scalar as one element of compute_dtype(d) (at most 16 bytes).
 void store_compute(void *to, DType d, Scalar value);
 

@@ -54,7 +54,7 @@ std::string processor_name() {
 
 class CpuBackend final : public Backend {
  public:
-  CpuBackend() : device_(cpu_device(0)), memory_(size_t(device_.memory_bytes / 4)) { cpu::table(); }
+  CpuBackend() : device_(cpu_device(0)), memory_(size_t(device_.memory_bytes), size_t(device_.memory_bytes / 4)) { cpu::table(); }
 
   const Device &device() const override { return device_; }
   std::span<const Kernel> kernels() const override { return registry(); }

@@ -22,7 +22,7 @@ size_t Memory::size_class(size_t bytes) {
 
 void *Memory::allocate(size_t bytes) {
   if (bytes == 0) return nullptr;
-  if (bytes > (size_t(1) << 62)) fail(Code::out_of_memory, "%zu bytes are more than any machine has", bytes);
+  if (bytes > total_) fail(Code::out_of_memory, "%zu bytes are more than the %zu that this machine has", bytes, total_);
   const size_t size = size_class(bytes);
   std::unique_lock lock(mutex_);
   if (const auto found = free_.find(size); found != free_.end() && !found->second.empty()) {

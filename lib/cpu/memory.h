@@ -12,7 +12,8 @@ namespace tcu::cpu {
 
 class Memory {
  public:
-  explicit Memory(size_t keep_at_most) : limit_(keep_at_most) {}
+  // total: the machine's memory; more is never asked for.
+  Memory(size_t total, size_t keep_at_most) : total_(total), limit_(keep_at_most) {}
   ~Memory();
   void *allocate(size_t bytes);  // null for 0 bytes
   void release(void *data);      // null is fine; fails on a pointer that is not ours
@@ -22,7 +23,7 @@ class Memory {
 
  private:
   std::mutex mutex_;
-  size_t limit_, kept_ = 0;
+  size_t total_, limit_, kept_ = 0;
   std::unordered_map<void *, size_t> live_;       // size class of what callers hold
   std::map<size_t, std::vector<void *>> free_;    // by size class
 };

@@ -3,21 +3,6 @@
 #include <cstring>
 
 namespace tcu::cpu {
-namespace {
-
-bool is_one(Scalar s, DType d) {
-  switch (kind_of(d)) {
-    case Kind::Bool: return true;  // there is no alpha for a Bool
-    case Kind::Int: return s.i == 1;
-    case Kind::UInt: return s.u == 1;
-    case Kind::Float: return s.f == 1;
-    case Kind::Complex: return s.c[0] == 1 && s.c[1] == 0;
-  }
-  return false;
-}
-
-}  // namespace
-
 const Program &Stage::choose(const Execution &e) const { return reads_out || !is_one(e.alpha, post) ? scaled : plain; }
 
 Stage make_stage(const Builder &before, DType post, DType out, bool reads_out, int out_input) {

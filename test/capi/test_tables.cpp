@@ -7,10 +7,6 @@
 
 using namespace api;
 
-// An allocation that cannot be had is an error to report; AddressSanitizer would end the program.
-extern "C" const char *__asan_default_options();
-extern "C" const char *__asan_default_options() { return "allocator_may_return_null=1"; }
-
 TEST_CASE("tables: statuses have their names, anything else has one too") {
   CHECK(std::string(tcu_status_name(TCU_OK)) == "TCU_OK");
   CHECK(std::string(tcu_status_name(TCU_ERROR_NULL)) == "TCU_ERROR_NULL");

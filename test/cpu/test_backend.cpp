@@ -8,7 +8,7 @@ namespace {
 using namespace cpu_test;
 
 TEST_CASE("memory is aligned, reused by size, and bounded") {
-  tcu::cpu::Memory memory(1 << 20);
+  tcu::cpu::Memory memory(size_t(1) << 32, 1 << 20);
   REQUIRE(memory.allocate(0) == nullptr);
   memory.release(nullptr);
   for (size_t bytes : {size_t(1), size_t(64), size_t(1000), size_t(4097), size_t(300000)}) {

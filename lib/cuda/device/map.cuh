@@ -131,8 +131,10 @@ TCU_DEVICE unsigned find_accesses(Types<T, R...>, const P &p, const Offsets<N, I
 // out = alpha * value + beta * out and the cast to what is stored, for V neighbours or one element.
 template <int V, class Out, class Post, class P>
 TCU_DEVICE void store(const P &p, Out *to, Vec<Post, V> r) {
+  if (p.scales()) {
 #pragma unroll
-  for (int v = 0; v < V; ++v) r.at[v] = m::mul(p.alpha.template as<Post>(), r.at[v]);
+    for (int v = 0; v < V; ++v) r.at[v] = m::mul(p.alpha.template as<Post>(), r.at[v]);
+  }
   if (p.reads_out()) {
     const Vec<Out, V> old = load_vector<V>(to);
 #pragma unroll

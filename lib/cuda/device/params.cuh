@@ -24,7 +24,8 @@ struct ModeOf {
   uint32_t multiplier, shift;
 };
 
-enum : int32_t { kReadsOut = 1, kExclusive = 2, kReverse = 4 };
+// kScales: alpha is not 1. A product with 1 would not be exact: complex (1 + 0i) times infinity has a NaN in it.
+enum : int32_t { kReadsOut = 1, kExclusive = 2, kReverse = 4, kScales = 8 };
 
 // I inputs, M modes, P numbers that the expression takes by value.
 template <int I, int M, int P>
@@ -44,6 +45,7 @@ struct Params {
   Slot parameter[P];
 
   TCU_FN bool reads_out() const { return (flags & kReadsOut) != 0; }
+  TCU_FN bool scales() const { return (flags & kScales) != 0; }
 };
 using ParamsSmall = Params<4, 8, 4>;
 using ParamsMedium = Params<16, 8, 64>;

@@ -72,22 +72,19 @@ struct reduce_contiguous {
     State s[V];
 #pragma unroll
     for (int v = 0; v < V; ++v) s[v] = F::identity();
+    // A part is a piece of the only row, or some of the rows.
     const Index extent = Index(p.mode[p.n_kept].extent), chunk = Index(p.chunk);
-    if (p.n_folded == 1) {
-      const Index begin = part * chunk, end = begin + chunk < extent ? begin + chunk : extent;
-      row(p, s, o, begin, end, lane, lanes);
-    } else {
-      const Index rows = divide(Index(p.folded), p.mode[p.n_kept]);
-      const Index begin = part * chunk, end = begin + chunk < rows ? begin + chunk : rows;
-      int across = 1;  // lanes that one row is worth
+    const bool one = p.n_folded == 1;
+    const Index all = one ? extent : divide(Index(p.folded), p.mode[p.n_kept]);
+    const Index begin = part * chunk, end = begin + chunk < all ? begin + chunk : all;
+    int across = one ? lanes : 1;  // lanes that one row is worth
 #pragma unroll 1
-      while (across < lanes && Index(across) * V < extent) across *= 2;
+    while (across < lanes && Index(across) * V < extent) across *= 2;
 #pragma unroll 1
-      for (Index r = begin + lane / across; r < end; r += lanes / across) {
-        Offsets<N, Index> at = o;
-        decode(at, p, p.n_kept + 1, p.n_kept + p.n_folded, r);
-        row(p, s, at, 0, extent, lane % across, across);
-      }
+    for (Index r = one ? Index(0) : begin + lane / across; r < (one ? Index(1) : end); r += lanes / across) {
+      Offsets<N, Index> at = o;
+      decode(at, p, p.n_kept + 1, p.n_kept + p.n_folded, r);
+      row(p, s, at, one ? begin : Index(0), one ? end : extent, lane % across, across);
     }
     return combine_all<F>(s);
   }
