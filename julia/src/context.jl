@@ -9,6 +9,9 @@ mutable struct Context
     retired_lock::Threads.SpinLock
     live_bytes::Threads.Atomic{Int}
     collect_at::Int                         # live bytes at which Julia's collector is asked to run
+
+    Context(handle::Ptr{Cvoid}, backend::Symbol, ordinal::Int) = new(handle, backend, ordinal, C_NULL,
+        Tuple{Ptr{Cvoid},Int}[], Threads.SpinLock(), Threads.Atomic{Int}(0), FIRST_COLLECTION_BYTES)
 end
 
 Base.show(io::IO, c::Context) = print(io, "TCUOps.Context(:", c.backend, ", ", c.ordinal, ")")
@@ -29,8 +32,7 @@ function context(backend::Symbol, ordinal::Integer = 0)
         get!(CONTEXTS, (backend, Int(ordinal))) do
             handle = Ref{Ptr{Cvoid}}(C_NULL)
             check(@tcu tcu_context_create(handle::Ptr{Ptr{Cvoid}}, String(backend)::Cstring, ordinal::Int32)::Int32)
-            Context(handle[], backend, Int(ordinal), C_NULL, Tuple{Ptr{Cvoid},Int}[], Threads.SpinLock(),
-                    Threads.Atomic{Int}(0), FIRST_COLLECTION_BYTES)
+            Context(handle[], backend, Int(ordinal))
         end
     end
 end

@@ -35,9 +35,9 @@ end
 @test sum(last, TCUOps.kernel_calls()) > 0
 
 # Threads: broadcasts and reductions from many tasks give what one gives.
-a = [randn(Float32, 100) for _ in 1:32]
-totals = zeros(Float32, 32)
-Threads.@threads for i in 1:32
-    totals[i] = sum(TCUArray(a[i]) .* Float32(i))
+let parts = [randn(Float32, 100) for _ in 1:32], totals = zeros(Float32, 32)
+    Threads.@threads for i in 1:32
+        totals[i] = sum(TCUArray(parts[i]) .* Float32(i))
+    end
+    @test totals ≈ [sum(parts[i] .* Float32(i)) for i in 1:32]
 end
-@test totals ≈ [sum(a[i] .* Float32(i)) for i in 1:32]

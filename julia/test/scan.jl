@@ -28,12 +28,13 @@ end
 @test compare(x -> cumsum(x), Float16.(ones(3000)))
 DEVICE === :cpu && @test compare(x -> accumulate(-, x), rand(7); outside = true)
 
-a = randn(6, 4)
-x = TCUArray(a)
-exclusive = [zeros(1, 4); cumsum(a; dims = 1)[1:5, :]]
-@test Array(TCUOps.scan(+, x; dims = 1, exclusive = true)) ≈ exclusive
-@test Array(TCUOps.scan(+, x; dims = 1, exclusive = true, init = 2)) ≈ exclusive .+ 2
-@test Array(TCUOps.scan(+, x; dims = 1, reverse = true)) ≈ reverse(cumsum(reverse(a; dims = 1); dims = 1); dims = 1)
-@test Array(TCUOps.scan(max, x; dims = 2)) == accumulate(max, a; dims = 2)
-@test Array(TCUOps.scan(*, TCUOps.lazy.(x .+ 1); dims = 1)) ≈ cumprod(a .+ 1; dims = 1)
-@test Array(cumsum!(x, x; dims = 1)) ≈ cumsum(a; dims = 1)
+let a = randn(6, 4)
+    x = TCUArray(a)
+    exclusive = [zeros(1, 4); cumsum(a; dims = 1)[1:5, :]]
+    @test Array(TCUOps.scan(+, x; dims = 1, exclusive = true)) ≈ exclusive
+    @test Array(TCUOps.scan(+, x; dims = 1, exclusive = true, init = 2)) ≈ exclusive .+ 2
+    @test Array(TCUOps.scan(+, x; dims = 1, reverse = true)) ≈ reverse(cumsum(reverse(a; dims = 1); dims = 1); dims = 1)
+    @test Array(TCUOps.scan(max, x; dims = 2)) == accumulate(max, a; dims = 2)
+    @test Array(TCUOps.scan(*, TCUOps.lazy.(x .+ 1); dims = 1)) ≈ cumprod(a .+ 1; dims = 1)
+    @test Array(cumsum!(x, x; dims = 1)) ≈ cumsum(a; dims = 1)
+end
