@@ -254,7 +254,11 @@ host_tree(x) = x
 host_values(x::TCUArray) = hostview(x)
 host_values(bc::Broadcasted) = Broadcast.materialize(host_tree(bc))
 
-function Base.copy(bc::TCUBroadcast)
+Base.copy(bc::TCUBroadcast) = compute(bc)
+# As in Base, a broadcast over zero-dimensional arrays is a number; map keeps the array.
+Base.copy(bc::Broadcasted{TCUStyle{0}}) = read_element(compute(bc), 0)
+
+function compute(bc::TCUBroadcast)
     T = Broadcast.combine_eltypes(bc.f, bc.args)
     isconcretetype(T) || (T = recorded_eltype(bc))
     dest = similar(bc, T)
@@ -283,8 +287,8 @@ Base.copyto!(dest::AnyTCU, bc::Broadcasted{TCUStyle{0}}) = into!(dest, bc)
 Base.copyto!(dest::AnyTCU, bc::Broadcasted{Nothing}) = into!(dest, bc)
 Base.copyto!(dest::AnyTCU, bc::Broadcasted{<:AbstractArrayStyle{0}}) = into!(dest, bc)
 # Into host memory: computed on the device and copied.
-Base.copyto!(dest::Array, bc::TCUBroadcast) = copyto!(dest, copy(bc))
-Base.copyto!(dest::Array, bc::Broadcasted{TCUStyle{0}}) = fill!(dest, copy(bc)[])
+Base.copyto!(dest::Array, bc::TCUBroadcast) = copyto!(dest, compute(bc))
+Base.copyto!(dest::Array, bc::Broadcasted{TCUStyle{0}}) = fill!(dest, copy(bc))
 
 function same_axes(A, B...)
     Base.all(b -> axes(b) == axes(A), B) ||
@@ -294,7 +298,7 @@ end
 const Mappable = Union{TCUArray,Transpose{<:Any,<:TCUMatrix},Adjoint{<:Any,<:TCUMatrix},Permuted}
 function Base.map(f, A::Mappable, B::AbstractArray...)
     same_axes(A, B...)
-    return copy(Broadcast.instantiate(Broadcasted{TCUStyle{ndims(A)}}(f, (A, B...))))
+    return compute(Broadcast.instantiate(Broadcasted{TCUStyle{ndims(A)}}(f, (A, B...))))
 end
 function Base.map!(f, dest::AnyTCU, A::AbstractArray, B::AbstractArray...)
     same_axes(dest, A, B...)

@@ -95,7 +95,9 @@ function Base.reshape(x::TCUArray{T}, dims::Dims{M}) where {T,M}
     return unsafe_array(x.storage, x.pointer, dims, strides)
 end
 Base.reshape(x::Wrapped, dims::Dims) = reshape(strided_output(x), dims)
-Base.reshape(x::AnyTCU, dims::Tuple{Vararg{Union{Int,Colon}}}) = reshape(x, without_colon(length(x), dims))
+for A in (:TCUArray, :Wrapped)
+    @eval Base.reshape(x::$A, dims::Tuple{Vararg{Union{Int,Colon}}}) = reshape(x, without_colon(length(x), dims))
+end
 
 function without_colon(n::Int, dims)
     others = prod_dims(map(d -> d isa Colon ? 1 : d, dims))

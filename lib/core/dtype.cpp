@@ -32,6 +32,24 @@ const Table &table() {
   return t;
 }
 
+// The dtype that an element type is stored as.
+template <class T> constexpr DType stored_as = DType::none;
+#define TCU_DTYPE(id, NAME, name, storage, ...) template <> constexpr DType stored_as<storage> = DType::name;
+#include "core/dtypes.def"
+#undef TCU_DTYPE
+
+// A scalar of dtype S as it is held while computing: a 16-bit float is first rounded to that dtype's nearest number.
+template <class S, Kind kind> void store_as(void *to, Scalar value) {
+  using C = compute_t<S>;
+  C v;
+  if constexpr (kind == Kind::Bool) v = value.i != 0;
+  else if constexpr (kind == Kind::Int) v = C(value.i);
+  else if constexpr (kind == Kind::UInt) v = C(value.u);
+  else if constexpr (kind == Kind::Float) v = convert<C>(convert<S>(C(value.f)));
+  else v = {real_t<C>(value.c[0]), real_t<C>(value.c[1])};
+  std::memcpy(to, &v, sizeof v);
+}
+
 bool is_integer(Kind k) { return k == Kind::Int || k == Kind::UInt; }
 
 DType integer_of(int bytes, Kind kind) {
@@ -52,7 +70,17 @@ DType dtype_by_name(const char *name) {
   return DType::none;
 }
 
-DType compute_dtype(DType d) { return d == DType::f16 || d == DType::bf16 ? DType::f32 : d; }
+DType compute_dtype(DType d) {
+  switch (d) {
+#define TCU_DTYPE(id, NAME, name, storage, compute, ...)                                      \
+  static_assert(is_same<compute, compute_t<storage>>, "compute_t of scalar_types.h differs"); \
+  case DType::name: return stored_as<compute>;
+#include "core/dtypes.def"
+#undef TCU_DTYPE
+    case DType::none: break;
+  }
+  return d;
+}
 
 DType real_part_of(DType d) { return d == DType::c64 ? DType::f32 : d == DType::c128 ? DType::f64 : d; }
 
@@ -117,22 +145,13 @@ bool is_one(Scalar s, DType d) {
 
 void store_compute(void *to, DType d, Scalar value) {
   switch (d) {
-    case DType::none: fail(Code::internal, "a scalar without a dtype");
-    case DType::bool_: { const bool v = value.i != 0; std::memcpy(to, &v, sizeof v); return; }
-#define TCU_SCALAR_CASE(name, type, member) \
-  case DType::name: { const type v = type(value.member); std::memcpy(to, &v, sizeof v); return; }
-    TCU_SCALAR_CASE(i8, int8_t, i) TCU_SCALAR_CASE(i16, int16_t, i) TCU_SCALAR_CASE(i32, int32_t, i)
-    TCU_SCALAR_CASE(i64, int64_t, i) TCU_SCALAR_CASE(u8, uint8_t, u) TCU_SCALAR_CASE(u16, uint16_t, u)
-    TCU_SCALAR_CASE(u32, uint32_t, u) TCU_SCALAR_CASE(u64, uint64_t, u) TCU_SCALAR_CASE(f64, double, f)
-#undef TCU_SCALAR_CASE
-    case DType::f16:   // a scalar of a 16-bit dtype is that dtype's nearest number, held in float
-      { const float v = convert<float>(convert<f16_t>(float(value.f))); std::memcpy(to, &v, sizeof v); return; }
-    case DType::bf16:
-      { const float v = convert<float>(convert<bf16_t>(float(value.f))); std::memcpy(to, &v, sizeof v); return; }
-    case DType::f32: { const float v = float(value.f); std::memcpy(to, &v, sizeof v); return; }
-    case DType::c64: { const c64_t v{float(value.c[0]), float(value.c[1])}; std::memcpy(to, &v, sizeof v); return; }
-    case DType::c128: { const c128_t v{value.c[0], value.c[1]}; std::memcpy(to, &v, sizeof v); return; }
+#define TCU_DTYPE(id, NAME, name, storage, compute, kind, julia) \
+  case DType::name: return store_as<storage, Kind::kind>(to, value);
+#include "core/dtypes.def"
+#undef TCU_DTYPE
+    case DType::none: break;
   }
+  fail(Code::internal, "a scalar without a dtype");
 }
 
 }  // namespace tcu

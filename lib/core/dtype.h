@@ -13,7 +13,14 @@ enum class DType : uint8_t {
 #include "core/dtypes.def"
 #undef TCU_DTYPE
 };
-inline constexpr int kDTypeEnd = 16;  // one past the last id
+constexpr int dtype_end() {
+  int end = 1;
+#define TCU_DTYPE(id, ...) end = id < end ? end : id + 1;
+#include "core/dtypes.def"
+#undef TCU_DTYPE
+  return end;
+}
+inline constexpr int kDTypeEnd = dtype_end();  // one past the last id
 
 enum class Kind : uint8_t { Bool = 1, Int = 2, UInt = 4, Float = 8, Complex = 16 };
 
