@@ -39,6 +39,17 @@ function options(args)
     return chosen["--device"], epochs, seed
 end
 
+# The device asked for, else a GPU if there is one, else the CPU.
+function choose_device(device)
+    try
+        isempty(device) ? TCUOps.default_context() : TCUOps.device!(Symbol(device))
+    catch e
+        e isa TCUOps.TCUError || rethrow()
+        println(stderr, e.message)
+        exit(2)
+    end
+end
+
 "The share of images whose most probable digit is the right one."
 function accuracy(net, images, labels)
     best = argmax(predict(net, images); dims = 1)
@@ -61,7 +72,7 @@ end
 
 function main(args)
     device, epochs, seed = options(args)
-    isempty(device) ? TCUOps.default_context() : TCUOps.device!(Symbol(device))
+    choose_device(device)
     rng = MersenneTwister(seed)
     train, held_out = split_digits(read_digits(), rng)
     println("device ", TCUOps.device(), ": ", length(train), " images to learn from, ", length(held_out), " held out")
