@@ -200,7 +200,10 @@ TEST_CASE("cuda: threads, each with its own stream, context and expressions") {
 }
 
 TEST_CASE("cuda: matrix product against the obvious loop") {
-  if (emulated()) return;  // it has no cuBLAS
+  if (emulated()) {
+    WARN("skipped: the emulator has no cuBLAS");
+    return;
+  }
   const int64_t m = 33, n = 17, k = 65;
   std::vector<float> a = ramp(size_t(m * k)), b = ramp(size_t(k * n));
   Memory da(a), db(b), dc(size_t(m * n) * 4);
@@ -228,7 +231,10 @@ struct Stream {
 // By the driver's own calls, so that this test links no CUDA: a stream is the same thing to both.
 TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed data") {
   void *driver = emulated() ? nullptr : ::dlopen("libcuda.so.1", RTLD_NOW);
-  if (!driver) return;
+  if (!driver) {
+    WARN("skipped: graph capture needs the CUDA driver");
+    return;
+  }
   const auto begin = reinterpret_cast<int (*)(void *, int)>(::dlsym(driver, "cuStreamBeginCapture_v2"));
   const auto end = reinterpret_cast<int (*)(void *, void **)>(::dlsym(driver, "cuStreamEndCapture"));
   const auto instantiate = reinterpret_cast<int (*)(void **, void *, unsigned long long)>(::dlsym(driver, "cuGraphInstantiateWithFlags"));
