@@ -68,7 +68,11 @@ tcu_status_t tcu_expr_create(tcu_expr_t *expr, const tcu_node_t *nodes, int32_t 
     if (n_nodes > 0) need(nodes, "nodes");
     std::vector<Node> tape;
     for (int i = 0; i < n_nodes; ++i) {
-      Node n{NodeKind(nodes[i].kind), nodes[i].index, is_dtype(nodes[i].dtype) ? DType(nodes[i].dtype) : DType::none, {}};
+      const int32_t kind = nodes[i].kind;
+      const bool typed = kind == TCU_NODE_SCALAR || kind == TCU_NODE_CONSTANT || kind == TCU_NODE_CAST;
+      if (typed && !is_dtype(nodes[i].dtype)) fail(Code::dtype, "node %d: %d is no dtype", i, nodes[i].dtype);
+      if (nodes[i].reserved) fail(Code::expr, "node %d: reserved is %d and must be 0", i, nodes[i].reserved);
+      Node n{NodeKind(kind), nodes[i].index, typed ? DType(nodes[i].dtype) : DType::none, {}};
       std::memcpy(&n.value, &nodes[i].value, sizeof n.value);
       tape.push_back(n);
     }

@@ -136,7 +136,10 @@ class Timer {
 
 template <int Reads, int Writes, int Unroll>
 void add_kernels(const Arena &arena, int processors, std::vector<Variant> *variants) {
+  cudaFuncAttributes limits;
+  MUST(cudaFuncGetAttributes(&limits, stream<Reads, Writes, Unroll>));
   for (int block : {256, 512, 1024}) {
+    if (block > limits.maxThreadsPerBlock) continue;  // more registers than so many threads can have
     size_t plain =
         (arena.n + size_t{static_cast<size_t>(block)} * Unroll - 1) / (size_t{static_cast<size_t>(block)} * Unroll);
     for (int per_processor : {0, 2, 4, 8, 16}) {  // 0: a plain grid

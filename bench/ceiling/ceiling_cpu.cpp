@@ -2,6 +2,8 @@
 //   tcu_ceiling_cpu [--out FILE] [--quick] [--threads N]
 // Mixes as in ceiling.cu. Variants: one thread or all of them, ordinary or non-temporal stores; the best median counts.
 // Operands are rotated out of the cache as in the runners.
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -176,7 +178,12 @@ int main(int argc, char **argv) {
   }
   const size_t largest = size_t{1} << 28;
   const size_t arena_bytes = largest + 4 * cache_bytes + (1 << 20);
-  char *data = static_cast<char *>(std::aligned_alloc(4096, arena_bytes));
+  // Large pages, as tcu_malloc has them.
+  const size_t page = size_t{2} << 20;
+  char *data = static_cast<char *>(std::aligned_alloc(page, (arena_bytes + page - 1) / page * page));
+#ifdef MADV_HUGEPAGE
+  if (data) madvise(data, arena_bytes, MADV_HUGEPAGE);
+#endif
   if (!data) return std::fprintf(stderr, "tcu_ceiling_cpu: no memory\n"), 2;
   uint64_t random = 88172645463325252u;
   for (size_t i = 0; i < arena_bytes / 8; i++) {

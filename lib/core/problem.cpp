@@ -272,7 +272,7 @@ Problem make_scan(const Request &r, ReduceOp op, int dim, ScanFlags flags) {
   if (dim < 0 || dim >= kMaxRank) fail(Code::dim, "dim is %d; modes are numbered 0..%d", dim, kMaxRank - 1);
   for (int m = 0; m < std::max(c.rank, c.out.rank); ++m) {
     const int64_t joint = m < c.rank ? c.space[m] : 1;
-    if (joint != c.out.extent(m))
+    if (joint != c.out.extent(m) && joint != 1)
       fail(Code::shape, "out has extent %lld in mode %d, where the inputs have %lld", (long long)c.out.extent(m), m,
            (long long)joint);
   }

@@ -11,11 +11,14 @@ Builder expression(const Problem &p) { return Builder(*p.expr, p.in, p.n_inputs)
 
 Stage stage_of(const Problem &p) { return make_stage(expression(p), p.acc, p.out, p.reads_out, p.n_inputs); }
 
+bool streams(const Problem &p) { return p.kept() * bytes_of(p.out) >= kStreamBytes && !p.in_place && !p.reads_out; }
+int64_t tile_bytes(const Problem &p) { return streams(p) ? kStreamTileBytes : kTileBytes; }
+
 }  // namespace
 
 LaunchConfig configure_broadcast(const Problem &p, void (*cut)(Grid &, int64_t room)) {
   Grid g = Grid::of(p.modes, p.n_operands());
-  cut(g, kTileBytes / 4);
+  cut(g, tile_bytes(p) / 4);
   LaunchConfig c;
   c.grid = g.boxes(any_axis);
   c.items = int(g.box_elements());
@@ -26,7 +29,8 @@ std::shared_ptr<const void> prepare_broadcast(const Problem &p, void (*cut)(Grid
   auto plan = std::make_shared<BroadcastPlan>();
   plan->stage = stage_of(p);
   plan->grid = Grid::of(p.modes, p.n_operands());
-  cut(plan->grid, tile_elements(plan->stage.scaled));
+  plan->stream = streams(p);
+  cut(plan->grid, tile_bytes(p) / plan->stage.scaled.widest);
   plan->inputs.assign(p.in, p.in + p.n_inputs);
   plan->inputs.push_back(p.out);
   return plan;
@@ -40,29 +44,41 @@ void launch_broadcast(const Plan &plan, const Execution &e, Backend &) {
   const Numbers numbers(program, e);
   const int64_t tiles = g.boxes(any_axis), tile = g.box_elements();
   const int64_t bytes = bytes_of(p.out);
-  const int64_t out_bytes = p.kept() * bytes;
-  const bool stream = out_bytes >= kStreamBytes && !p.in_place && !p.reads_out;
   // Written straight to the output where it lies flat; not where the output is an input seen as another type.
-  bool direct = !stream;
+  bool direct = !b.stream;
   for (int i = 0; i < p.n_inputs; ++i) direct &= !p.in_place || p.in[i] == p.out || e.at.in[i] != e.at.out;
 
+  const int operands = 1 + p.n_inputs;
+  const char *base[kMaxOperands] = {static_cast<const char *>(e.at.out)};
+  int64_t size[kMaxOperands] = {bytes};
+  for (int i = 0; i < p.n_inputs; ++i) base[1 + i] = static_cast<const char *>(e.at.in[i]), size[1 + i] = bytes_of(p.in[i]);
   const int threads = threads_for(tiles, p.kept());
   const Scratch scratch(threads, Machine::bytes(program, tile));
   split(threads, tiles, [&](int thread, int64_t first, int64_t last) {
     Machine machine(program, numbers, b.inputs.data(), tile, scratch.zone(thread));
     Walk walk = Walk::over(g, any_axis);
     walk.seek(g, first);
-    for (int64_t t = first; t < last; ++t, walk.next(g)) {
-      int64_t offset[kMaxOperands] = {};
-      walk.offsets(g, g.n_operands, offset);
+    const char *at[kMaxOperands], *next[kMaxOperands];  // the operands of this tile and of the next one
+    const auto locate = [&](const char **to) {
+      int64_t offset[kMaxOperands];
+      for (int k = 0; k < operands; ++k) offset[k] = 0;  // only these: a tile takes a microsecond or less
+      walk.offsets(g, operands, offset);
+      for (int k = 0; k < operands; ++k) to[k] = base[k] + offset[k] * size[k];
+    };
+    locate(at);
+    for (int64_t t = first; t < last; ++t, std::copy_n(next, operands, at)) {
       const Box box(g, walk);
-      char *const out = static_cast<char *>(e.at.out) + offset[0] * bytes;
+      walk.next(g);
+      locate(next);
+      char *const out = const_cast<char *>(at[0]);
+      Ahead ahead;
       for (int i = 0; i < p.n_inputs; ++i)
-        machine.load(i, box, 1 + i, static_cast<const char *>(e.at.in[i]) + offset[1 + i] * bytes_of(p.in[i]));
+        if (machine.load(i, box, 1 + i, at[1 + i]) && t + 1 < last) ahead.add(next[1 + i]);
       if (program.n_inputs > p.n_inputs) machine.load(p.n_inputs, box, 0, out);
       void *const to = direct && box.flat(0) ? out : machine.tile();
-      store(box, 0, out, machine.run(to, box.elements), int(bytes), stream);
+      store(box, 0, out, machine.run(to, box.elements), int(bytes), b.stream, ahead);
     }
+    flush_streams();
   });
 }
 

@@ -8,6 +8,7 @@ struct BroadcastPlan {
   Stage stage;
   Grid grid;
   std::vector<DType> inputs;  // of the program: the problem's, then out where it is read
+  bool stream;                // the output goes past the caches
 };
 
 std::shared_ptr<const void> prepare_broadcast(const Problem &p, void (*cut)(Grid &, int64_t room));

@@ -78,18 +78,19 @@ Machine::Machine(const Program &p, const Numbers &numbers, const DType *dtypes, 
   }
 }
 
-void Machine::load(int i, const Box &box, int k, const void *memory) {
+bool Machine::load(int i, const Box &box, int k, const void *memory) {
   if (box.flat(k)) {
     slots_[i] = const_cast<void *>(memory);
-    return;
+    return true;
   }
   slots_[i] = copies_[i];
-  if (cached_[i] == memory && cached_box_[i].same_shape(box)) return;
+  if (cached_[i] == memory && cached_box_[i].same_shape(box)) return false;
   gather(box, k, copies_[i], memory, input_bytes_[i]);
   cached_[i] = memory;
   cached_box_[i].n = box.n;
   std::copy_n(box.extent, box.n, cached_box_[i].extent);
   std::copy_n(box.axis, box.n, cached_box_[i].axis);
+  return false;
 }
 
 }  // namespace tcu::cpu

@@ -8,9 +8,8 @@
 
 namespace tcu::cpu {
 
-// Elements of a tile of a program whose widest slot has so many bytes.
+// Bytes of a tile in the widest slot of its program.
 inline constexpr int64_t kTileBytes = 8 * 1024;
-inline int64_t tile_elements(const Program &p) { return kTileBytes / p.widest; }
 
 // Scratch of one call: one zone per thread, from memory that the calling thread keeps.
 class Scratch {
@@ -39,8 +38,8 @@ class Machine {
   Machine(const Program &p, const Numbers &numbers, const DType *input_dtypes, int64_t tile, char *zone);
 
   // Points input i at the box of operand k at `memory`: used in place where it lies flat, copied otherwise. A copy of the
-  // same box as last time (a broadcast operand) is not made again.
-  void load(int i, const Box &box, int k, const void *memory);
+  // same box as last time (a broadcast operand) is not made again. True if it is used in place.
+  bool load(int i, const Box &box, int k, const void *memory);
   void point(int i, const void *tile) { slots_[i] = const_cast<void *>(tile); }
 
   // Computes n elements to `out` if the program computes anything, and returns where the result is.

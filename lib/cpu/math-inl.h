@@ -1,5 +1,6 @@
 // exp, log and their relatives for float32, computed in float64 and rounded once: within 0.51 ulp, and without a table or a
-// branch, so that loops over them vectorize. Included once per SIMD target, inside HWY_NAMESPACE.
+// branch, so that loops over them vectorize. (tanh alone is computed in float32, within 1.35 ulp: it is what networks
+// call most, and more than twice as fast so.) Included once per SIMD target, inside HWY_NAMESPACE.
 // Non-finite and out-of-range arguments go through the same arithmetic: clamps keep NaN, and rounding to float32 makes the
 // infinities, zeros and subnormals. Polynomials are the Taylor series, whose next terms are below 2^-35 of the value.
 
@@ -85,12 +86,6 @@ TCU_FN double softplus_in(double x) {
   const double a = __builtin_fabs(x);
   return (x > 0 ? x : 0) + log1p_in(exp_in(a > 700 ? -700 : -a));
 }
-TCU_FN double tanh_in(double x) {
-  double a = __builtin_fabs(x);
-  a = a > 20 ? 20 : a;
-  const double q = expm1_in(2 * a);
-  return __builtin_copysign(q / (q + 2), x);
-}
 TCU_FN float bounded(float x) { return x < limits<float>::lowest() ? limits<float>::lowest() : x; }
 
 #define TCU_MATH1(name, ...)                              \
@@ -108,10 +103,38 @@ TCU_MATH1(Logn, log_edges(x, log_in(x)))
 TCU_MATH1(Log2, (log_edges(x, mad(split_log(x).mantissa, kLog2e, split_log(x).exponent))))
 TCU_MATH1(Log10, (log_edges(x, mad(split_log(x).exponent, 0.301029995663981195214, split_log(x).mantissa * 0.434294481903251827651))))
 TCU_MATH1(Log1p, x == 0 ? x : log_edges(1 + x, log1p_in(x)))
-TCU_MATH1(Tanh, tanh_in(x))
 TCU_MATH1(Sigmoid, sigmoid_in(x))
 TCU_MATH1(Softplus, softplus_in(x))
 TCU_MATH1(Logsigmoid, -softplus_in(-x))
+// Below 5/8 an odd polynomial; above it 1 - 2 / (e^2a + 1), which is 1 from 9.02 on. Both polynomials are minimax fits, off
+// by less than 0.1 units of 2^-24. Over all arguments within 1.35 ulp of the exact value, and 2 in 100000 beyond 1 ulp.
+struct Tanh {
+  static TCU_FN float mad(float a, float b, float c) {
+#if HWY_NATIVE_FMA
+    return __builtin_fmaf(a, b, c);
+#else
+    return a * b + c;
+#endif
+  }
+  static TCU_FN float apply(float x) {
+    const float size = __builtin_fabsf(x), a = size > 10 ? 10 : size, z = x * x;
+    float p = mad(z, -0x1.75e1cp-8f, 0x1.522698p-6f);
+    p = mad(z, p, -0x1.b83c5ap-5f);
+    p = mad(z, p, 0x1.110726p-3f);
+    p = mad(z, p, -0x1.555532p-2f);
+    const float near = x * mad(z, p, 1.0f);  // keeps the sign of zero
+
+    // a = k ln2 / 2 + r. Adding the shift rounds to an integer; 127 more, and the low bits are 2^k's exponent.
+    constexpr float shift = 0x1.8p23f + 127;
+    const float t = mad(a, 2.88539008f, shift), k = t - shift;
+    const float r = mad(k, -7.14303410e-7f, mad(k, -0.3465728759765625f, a)), rr = r * r;
+    // e^2r in pairs of terms: half as long a chain, which is what limits the loop.
+    const float high = mad(rr, 0x1.6ae68ep-4f, mad(r, 0x1.12683p-2f, 0x1.555826p-1f));
+    const float q = mad(rr, mad(rr, high, mad(r, 0x1.555418p+0f, 0x1.fffffcp+0f)), mad(r, 2.0f, 1.0f));
+    const float far = 1 - 2 / mad(from_bits(to_bits(t) << 23), q, 1.0f);
+    return a < 0.625f ? near : from_bits(to_bits(far) | (to_bits(x) & 0x80000000u));
+  }
+};
 struct Sinh {
   static TCU_FN float apply(float f) {
     const double x = f, a = __builtin_fabs(x), q = expm1_in(a > 700 ? 700 : a);

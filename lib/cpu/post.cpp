@@ -25,10 +25,10 @@ Stage make_stage(DType post, DType out, bool reads_out) {
   return make_stage(b, post, out, reads_out, 1);
 }
 
-void store(const Box &box, int k, void *memory, const void *from, int bytes, bool stream) {
+void store(const Box &box, int k, void *memory, const void *from, int bytes, bool stream, const Ahead &ahead) {
   if (memory == from) return;
   if (!box.flat(k)) return scatter(box, k, memory, from, bytes);
-  if (stream) table().stream(memory, from, box.elements * bytes);
+  if (stream) table().stream(memory, from, box.elements * bytes, ahead);
   else std::memmove(memory, from, size_t(box.elements * bytes));
 }
 

@@ -71,9 +71,14 @@ void LineScanner::offsets(const Walk &kept, int64_t *offset) const {
   along_.offsets(r_.grid, r_.grid.n_operands, offset);
 }
 
-const void *LineScanner::evaluate(const Box &box, const int64_t *offset) {
-  for (int i = 0; i < p_.n_inputs; ++i)
-    pre_.load(i, box, 1 + i, static_cast<const char *>(e_.at.in[i]) + offset[1 + i] * bytes_of(p_.in[i]));
+// ahead: gets what lies so many boxes further along, of the inputs that are read in place.
+const void *LineScanner::evaluate(const Box &box, const int64_t *offset, Ahead *ahead, int64_t boxes) {
+  const Grid::Axis &s = r_.grid.axis[r_.s];
+  for (int i = 0; i < p_.n_inputs; ++i) {
+    const int64_t bytes = bytes_of(p_.in[i]);
+    const char *const at = static_cast<const char *>(e_.at.in[i]) + offset[1 + i] * bytes;
+    if (pre_.load(i, box, 1 + i, at) && ahead) ahead->add(at + boxes * s.step * s.stride[1 + i] * bytes);
+  }
   return pre_.run(pre_.tile(), box.elements);
 }
 
@@ -83,7 +88,7 @@ int64_t LineScanner::lanes_of(const Box &box) const {
   return lanes;
 }
 
-void LineScanner::scan(const Walk &kept, int64_t first, int64_t last, void *carry) {
+void LineScanner::scan(const Walk &kept, int64_t first, int64_t last, void *carry, int64_t ahead) {
   const Grid &g = r_.grid;
   along_.seek(g, first);
   for (int64_t t = first; t < last; ++t, along_.next(g)) {
@@ -92,7 +97,9 @@ void LineScanner::scan(const Walk &kept, int64_t first, int64_t last, void *carr
     const Box box(g, kept, &along_);
     char *const out = static_cast<char *>(e_.at.out) + offset[0] * bytes_of(p_.out);
     const bool flat = box.flat(0), straight = flat && !stream_;
-    const char *from = static_cast<const char *>(evaluate(box, offset));
+    Ahead next;
+    const bool more = stream_ && t + ahead < g.axis[r_.s].count;
+    const char *from = static_cast<const char *>(evaluate(box, offset, more ? &next : nullptr, ahead));
     char *to = straight && !post_.computes() ? out : scanned_;
 
     const int64_t lanes = lanes_of(box), rows = g.axis[r_.s].count == 1 ? g.axis[r_.s].extent : box.elements / lanes;
@@ -104,8 +111,9 @@ void LineScanner::scan(const Walk &kept, int64_t first, int64_t last, void *carr
     }
     post_.point(0, to);
     if (p_.reads_out) post_.load(1, box, 0, out);
-    store(box, 0, out, post_.run(straight ? out : post_.tile(), box.elements), bytes_of(p_.out), stream_);
+    store(box, 0, out, post_.run(straight ? out : post_.tile(), box.elements), bytes_of(p_.out), stream_, next);
   }
+  flush_streams();
 }
 
 void LineScanner::total(const Walk &kept, int64_t first, int64_t last, void *carry) {
@@ -146,7 +154,7 @@ void launch_scan(const Plan &plan, const Execution &e, Backend &) {
     walk.seek(g, first);
     for (int64_t u = first; u < last; ++u, walk.next(g)) {
       for (int64_t i = 0; i < r.lanes; ++i) std::memcpy(carry + i * r.acc_bytes, init, size_t(r.acc_bytes));
-      line.scan(walk, 0, along, carry);
+      line.scan(walk, 0, along, carry, 1);
     }
   });
 }

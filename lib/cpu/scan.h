@@ -39,12 +39,13 @@ class LineScanner {
               const Numbers &post_numbers, char *zone);
   // Boxes first..last-1 of the S mode, at one box of the kept modes. carry[lanes] goes in and out; where a box holds several
   // lines one after another (modes outside S), every one starts from carry and it does not come out.
-  void scan(const Walk &kept, int64_t first, int64_t last, void *carry);
+  // ahead: so many boxes further along lies what this thread reads next.
+  void scan(const Walk &kept, int64_t first, int64_t last, void *carry, int64_t ahead);
   // Only the fold of these elements, onto carry.
   void total(const Walk &kept, int64_t first, int64_t last, void *carry);
 
  private:
-  const void *evaluate(const Box &box, const int64_t *offset);
+  const void *evaluate(const Box &box, const int64_t *offset, Ahead *ahead = nullptr, int64_t boxes = 0);
   int64_t lanes_of(const Box &box) const;
   void offsets(const Walk &kept, int64_t *offset) const;
 

@@ -33,14 +33,25 @@ struct ArgFolds {
   void (*merge)(void *best, int64_t *at, const void *src, const int64_t *src_at, int64_t n) = nullptr;
 };
 
+// What a thread reads next: brought into L1 while it streams a tile out, so that reads and writes overlap.
+struct Ahead {
+  int n = 0;
+  const char *at[4];
+  void add(const void *memory) {
+    if (n < 4) at[n++] = static_cast<const char *>(memory);
+  }
+};
+
 struct Table {
   TileFn op[kOpEnd][kDTypeEnd] = {};           // by the operands' dtype (a compute dtype)
   TileFn cast[kDTypeEnd][kDTypeEnd] = {};      // [from][to], storage dtypes: out is stored as `to`
   Folds fold[4][kDTypeEnd];                    // sum, prod, max, min, by accumulator
   ArgFolds arg[2][kDTypeEnd];                  // argmax, argmin
-  void (*stream)(void *to, const void *from, int64_t bytes) = nullptr;  // copy past the caches
+  // Copy past the caches. flush_streams() comes before another thread may be told that the data is there.
+  void (*stream)(void *to, const void *from, int64_t bytes, const Ahead &ahead) = nullptr;
 };
 const Table &table();
+void flush_streams();
 
 inline const Folds &folds(const Table &t, ReduceOp op, DType acc) {
   switch (op) {  // any and all are max and min of 0 and 1; count is a sum of them

@@ -6,6 +6,7 @@
 #include "cpu/cell.h"
 #include "cpu/combine.h"
 #include "cpu/table.h"
+#include "hwy/cache_control.h"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 
@@ -13,6 +14,10 @@ HWY_BEFORE_NAMESPACE();
 namespace tcu::cpu::HWY_NAMESPACE {
 namespace {
 
+
+// Eight short rows at once are eight streams that jump: no prefetcher follows them. Measured on 4 to 64 KiB tiles of float32
+// from memory: rows of 256 to 1024 bytes gain 15 %, longer ones lose.
+inline constexpr int64_t kNarrow = 1024;
 
 // Eight rows as a tree, then onto the accumulator: a chain of rounding errors is an eighth as long, and so is the traffic
 // of the accumulators.
@@ -31,8 +36,11 @@ template <class Op, class T> void rows(void *acc, const void *from, int64_t lane
       n -= 1, s += stride;
     }
   }
-  for (; n >= 8; n -= 8, s += 8 * stride)
+  const bool fetch = stride == lanes && lanes * int64_t(sizeof(T)) <= kNarrow;
+  for (; n >= 8; n -= 8, s += 8 * stride) {
+    for (int64_t j = 0; fetch && j < 8 * lanes; j += 64 / int64_t(sizeof(T))) hwy::Prefetch(s + 8 * stride + j);
     for (int64_t j = 0; j < lanes; ++j) o[j] = Op::f(o[j], TREE8);
+  }
   if (n >= 4) {
     for (int64_t j = 0; j < lanes; ++j) o[j] = Op::f(o[j], TREE4(0));
     n -= 4, s += 4 * stride;
@@ -48,8 +56,8 @@ template <class Op, class T> void rows(void *acc, const void *from, int64_t lane
 #undef TREE8
 }
 
-// Short segments. An even extent is halved as long as it is even: pairs never straddle segments, so that one flat loop
-// does all of them. An odd one is walked with its stride.
+// Short segments. A multiple of 8 is first added up to 8. An even extent is halved as long as it is even: pairs never
+// straddle segments, so that one flat loop does all of them. An odd one is walked with its stride.
 template <class Op, class T> void halve(T *o, const T *s, int64_t n) {
 #pragma GCC ivdep
   for (int64_t i = 0; i < n; ++i) o[i] = Op::f(s[2 * i], s[2 * i + 1]);
@@ -63,8 +71,22 @@ template <class Op, class T, int E> void strided(T *o, const T *s, int64_t count
   }
 }
 
+// Eight neighbours at a time, so that one element in eight is left to halve, which takes shuffles.
+template <class Op, class T> void eights(T *o, const T *s, int64_t extent, int64_t count) {
+  for (int64_t k = 0; k < count; ++k, s += extent, o += 8) {
+    T x[8];
+    for (int j = 0; j < 8; ++j) x[j] = Op::f(s[j], s[8 + j]);
+    for (int64_t r = 16; r < extent; r += 8)
+      for (int j = 0; j < 8; ++j) x[j] = Op::f(x[j], s[r + j]);
+    for (int j = 0; j < 8; ++j) o[j] = x[j];
+  }
+}
+
 inline constexpr int64_t kLanes = 64;    // side by side in one long segment
-inline constexpr int64_t kBlock = 2048;  // elements halved at a time, in a buffer on the stack
+inline constexpr int64_t kRun = 8;       // rows of lanes that are added up in registers
+// Elements halved at a time, in a buffer on the stack. Few, so that the loads of the next ones begin while these are halved;
+// fetched ahead as well, segments of 16 from memory take 20 % less time than with 2048 and no fetching.
+inline constexpr int64_t kBlock = 512;
 
 // Odd segments of any extent, all of them a step at a time. (Chains along each segment would be as fast, but g++ 12.2
 // vectorizes them as one reduction and, for integers, drops terms; test_tiles.cpp has the case.)
@@ -74,6 +96,21 @@ template <class Op, class T> void together(T *o, const T *s, int64_t extent, int
 #pragma GCC ivdep
     for (int64_t k = 0; k < count; ++k) o[k] = Op::f(o[k], s[extent * k + r]);
   }
+}
+
+// n rows of kLanes in the order of memory, which the prefetchers follow at full speed.
+template <class Op, class T> void run_rows(T *__restrict lane, const T *__restrict s, int64_t n) {
+  for (int64_t j = 0; j < kLanes; ++j) lane[j] = s[j];
+  int64_t r = 1;
+  for (; r + kRun <= n; r += kRun) {
+    T run[kLanes];
+    for (int64_t j = 0; j < kLanes; ++j) run[j] = s[r * kLanes + j];
+    for (int64_t k = 1; k < kRun; ++k)
+      for (int64_t j = 0; j < kLanes; ++j) run[j] = Op::f(run[j], s[(r + k) * kLanes + j]);
+    for (int64_t j = 0; j < kLanes; ++j) lane[j] = Op::f(lane[j], run[j]);
+  }
+  for (; r < n; ++r)
+    for (int64_t j = 0; j < kLanes; ++j) lane[j] = Op::f(lane[j], s[r * kLanes + j]);
 }
 
 template <class Op, class T> void segments(void *out, const void *from, int64_t extent, int64_t count) {
@@ -87,7 +124,7 @@ template <class Op, class T> void segments(void *out, const void *from, int64_t 
     for (int64_t k = 0; k < count; ++k, s += extent) {
       T lane[kLanes];
       const int64_t n = extent / kLanes, rest = extent - n * kLanes;
-      rows<Op, T>(lane, s, kLanes, n, kLanes, true);
+      run_rows<Op, T>(lane, s, n);
       for (int64_t j = 0; j < rest; ++j) lane[j] = Op::f(lane[j], s[n * kLanes + j]);
       for (int64_t half = kLanes / 2; half > 0; half /= 2)
         for (int64_t j = 0; j < half; ++j) lane[j] = Op::f(lane[j], lane[j + half]);
@@ -100,7 +137,12 @@ template <class Op, class T> void segments(void *out, const void *from, int64_t 
   for (int64_t k = 0; k < count; k += step) {
     const int64_t here = step < count - k ? step : count - k;
     const T *cur = s + k * extent;
+    for (int64_t j = 0; j < step * extent; j += 64 / int64_t(sizeof(T))) hwy::Prefetch(cur + step * extent + j);
     int64_t e = extent;
+    if (e % 8 == 0 && e > 8) {
+      eights<Op, T>(buffer, cur, e, here);
+      cur = buffer, e = 8;
+    }
     while (e % 2 == 0) {
       e /= 2;
       T *to = e == 1 ? o + k : buffer;

@@ -11,7 +11,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace tcu::cpu::HWY_NAMESPACE {
 namespace {
-
+namespace hn = hwy::HWY_NAMESPACE;
 
 // One line. Eight elements are scanned among themselves and then take the carry: the chain through the line is one
 // operation in eight elements, not eight.
@@ -40,9 +40,37 @@ template <class Op, class T> void line(T *o, const T *s, int64_t n, T *carry, bo
   *carry = c;
 }
 
+// Where a vector is two blocks of 128 bits, inclusive sums of floats are scanned in registers: each block in itself, the
+// upper one takes the lower one's total, and both take the carry. gcc would shift the elements through memory.
+template <class Op, class T> inline constexpr bool kInRegisters =
+    HWY_ARCH_X86 && HWY_MAX_BYTES >= 32 && is_same<Op, Sum> && is_float<T> && sizeof(T) >= 4;
+
+template <class T> void running_sum(T *o, const T *s, int64_t n, T *carry) {
+#if HWY_ARCH_X86 && HWY_MAX_BYTES >= 32
+  constexpr int kBlock = 16 / int(sizeof(T));
+  const hn::FixedTag<T, 2 * kBlock> d;
+  const auto last = [](auto v) { return hn::Broadcast<kBlock - 1>(v); };  // of each block
+  auto c = hn::Set(d, *carry);
+  int64_t i = 0;
+  for (; i + 2 * kBlock <= n; i += 2 * kBlock) {
+    auto v = hn::LoadU(d, s + i);
+    v = hn::Add(v, hn::ShiftLeftLanes<1>(d, v));
+    if constexpr (kBlock > 2) v = hn::Add(v, hn::ShiftLeftLanes<2>(d, v));
+    v = hn::Add(v, hn::ConcatLowerLower(d, last(v), hn::Zero(d)));
+    hn::StoreU(hn::Add(c, v), d, o + i);
+    c = hn::Add(c, hn::ConcatUpperUpper(d, last(v), last(v)));
+  }
+  T x = hn::GetLane(c);
+  for (; i < n; ++i) o[i] = x = x + s[i];
+  *carry = x;
+#endif
+}
+
 template <class Op, class T> void scan(void *out, const void *from, int64_t lanes, int64_t n, void *carry, bool exclusive) {
   T *o = static_cast<T *>(out), *c = static_cast<T *>(carry);
   const T *s = static_cast<const T *>(from);
+  if constexpr (kInRegisters<Op, T>)
+    if (lanes == 1 && !exclusive) return running_sum<T>(o, s, n, c);
   if (lanes == 1) return line<Op, T>(o, s, n, c, exclusive);
   for (int64_t r = 0; r < n; ++r, o += lanes, s += lanes) {
     if (exclusive) {

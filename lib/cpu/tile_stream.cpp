@@ -14,7 +14,7 @@ namespace tcu::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-void stream(void *to, const void *from, int64_t bytes) {
+void stream(void *to, const void *from, int64_t bytes, const Ahead &ahead) {
   const hn::ScalableTag<uint8_t> d;
   const int64_t lanes = int64_t(hn::Lanes(d));
   uint8_t *o = static_cast<uint8_t *>(to);
@@ -27,10 +27,11 @@ void stream(void *to, const void *from, int64_t bytes) {
   }
   std::memcpy(o, s, size_t(head));
   int64_t i = head;
-  for (; i + 64 <= bytes; i += 64)
+  for (; i + 64 <= bytes; i += 64) {
+    for (int k = 0; k < ahead.n; ++k) hwy::Prefetch(ahead.at[k] + i);
     for (int64_t j = 0; j < 64; j += lanes) hn::Stream(hn::LoadU(d, s + i + j), d, o + i + j);
+  }
   std::memcpy(o + i, s + i, size_t(bytes - i));
-  hwy::FlushStream();  // before another thread may be told that the data is there
 }
 
 void fill(Table &t) { t.stream = stream; }
@@ -43,5 +44,6 @@ HWY_AFTER_NAMESPACE();
 namespace tcu::cpu {
 HWY_EXPORT(fill);
 void fill_stream(Table &t) { HWY_DYNAMIC_DISPATCH(fill)(t); }
+void flush_streams() { hwy::FlushStream(); }
 }  // namespace tcu::cpu
 #endif

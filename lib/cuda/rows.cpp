@@ -7,8 +7,10 @@
 #include "cuda/rows.h"
 #include "kernels/broadcast_flat.cuh"
 #include "kernels/broadcast_general.cuh"
+#include "kernels/broadcast_transpose.cuh"
 #include "kernels/reduce_contiguous.cuh"
 #include "kernels/reduce_general.cuh"
+#include "kernels/reduce_small.cuh"
 #include "kernels/reduce_split.cuh"
 #include "kernels/reduce_strided.cuh"
 #include "kernels/scan_across.cuh"
@@ -81,6 +83,7 @@ constexpr Kernel row(const char *name, Family family) {
 
 constexpr Kernel table[] = {
     row<rows::BroadcastFlat>("broadcast.flat", Family::broadcast),
+    row<rows::BroadcastTranspose>("broadcast.transpose", Family::broadcast),
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),
     row<rows::ReduceSplit>("reduce.split", Family::reduce),

@@ -80,10 +80,10 @@ struct AnyOp<In, T, Result, 2> {
 template <class In, class T, class Result, int n>
 void ship_any(ShippedTable &t) {
   using Out = stored_t<In, Result>;
-  const void *kernel = kernel_address<&entry<broadcast_general<AnyOp<In, T, Result, n>, Result, Out, int32_t, false>>>();
+  const void *kernel = kernel_address<&entry<broadcast_general<AnyOp<In, T, Result, n>, Result, Out, int32_t, 1>>>();
   constexpr DType d = dtype_of<In>::value;
   const auto add = [&](Op op) {
-    const auto arguments = {text_of<Result>(), text_of<Out>(), std::string("int32_t"), std::string("false")};
+    const auto arguments = {text_of<Result>(), text_of<Out>(), std::string("int32_t"), std::string("1")};
     if (n == 1) t.add("broadcast_general", arguments, op_of(op), {d}, kernel, int(op));
     else t.add("broadcast_general", arguments, op_of(op), {d, d}, kernel, int(op));
   };

@@ -9,13 +9,14 @@ namespace {
 constexpr Tuning table[] = {
     // kernel               arch  bytes  blocks
     {"broadcast.flat",      0,    0,     16},  // untuned
+    {"broadcast.transpose", 0,    0,     16},  // untuned
     {"broadcast.general",   0,    0,     16},  // untuned
     {"reduce.small",        0,    0,     32},  // untuned
     {"reduce.contiguous",   0,    0,     16},  // untuned
     {"reduce.strided",      0,    0,     16},  // untuned
-    {"reduce.split",        0,    0,     8},   // untuned: blocks that the elements are cut for
+    {"reduce.split",        0,    0,     4},   // blocks that the elements are cut for: as many as are resident
     {"reduce.general",      0,    0,     16},  // untuned
-    {"scan.lookback",       0,    0,     8},   // untuned
+    {"scan.lookback",       0,    0,     4},   // untuned
     {"scan.lines",          0,    0,     16},  // untuned
     {"scan.general",        0,    0,     16},  // untuned
     {nullptr,               0,    0,     8},

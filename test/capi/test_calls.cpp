@@ -294,3 +294,14 @@ TEST_CASE("scan: in place, accumulated into, and in float32 under a float16 outp
   OK(tcu_scan(context(), sums, TCU_REDUCE_SUM, nullptr, 1, ones, 0, nullptr));
   CHECK(sums.get()[4095] == 0x6c00);  // 4096: a float16 sum would have stuck at 2048
 }
+
+TEST_CASE("scan: an input is broadcast, along the scanned mode too") {
+  const Array<float> row({1, 3}, {1, 2, 3}), x({2, 3}, {1, 2, 3, 4, 5, 6});
+  Array<float> out({2, 3}, repeated(6, 0.0f));
+  OK(tcu_scan(context(), out, TCU_REDUCE_SUM, nullptr, 1, row, 0, nullptr));
+  CHECK(out.get() == std::vector<float>{1, 2, 2, 4, 3, 6});
+  const Expr product({input(0), input(1), op(TCU_OP_MUL)});
+  const tcu_tensor_t both[] = {*static_cast<const tcu_tensor_t *>(x), *static_cast<const tcu_tensor_t *>(row)};
+  OK(tcu_scan(context(), out, TCU_REDUCE_SUM, product, 2, both, 1, nullptr));
+  CHECK(out.get() == std::vector<float>{1, 2, 7, 10, 22, 28});
+}

@@ -49,7 +49,9 @@ TEST_CASE("expr: malformed tapes") {
     FAILS(TCU_ERROR_DTYPE, make({x, cast_to(d)}));
     FAILS(TCU_ERROR_DTYPE, make({scalar(0, d)}));
     FAILS(TCU_ERROR_DTYPE, make({constant(d, real(1))}));
+    CHECK(std::string(tcu_last_error()).find(std::to_string(d)) != std::string::npos);
   }
+  FAILS(TCU_ERROR_EXPR, make({tcu_node_t{TCU_NODE_INPUT, 0, 0, 1, {}}}));
 }
 
 TEST_CASE("expr: result types") {

@@ -142,25 +142,48 @@ TEST_CASE("64 modes that do not merge") {
   on_every_row(p, out, e, [&](const char *) { compare(out, in.values()); });
 }
 
-TEST_CASE("large outputs, past the caches, and their ragged ends") {
-  for (const int64_t n : {int64_t(1 << 22), int64_t((1 << 22) + 1237)}) {
-    Tensor x(DType::f32, {n}, {1}), out(DType::f32, {n}, {1});
-    auto *in = reinterpret_cast<float *>(x.bytes.get());
-    for (int64_t i = 0; i < n; ++i) in[i] = float(i % 1000);
-    tcu::TensorView views[2] = {x.view(), x.view()};
-    tcu::Request r;
-    r.out = out.view(), r.n_inputs = 2, r.inputs = views;
-    r.expr = std::make_shared<const tcu::Expr>(std::vector<Node>{Node::input(0), Node::input(1), Node::op(Op::add)});
-    const tcu::Problem p = tcu::make_broadcast(r);
-    tcu::Execution e;
-    e.at.out = r.out.data, e.at.in[0] = e.at.in[1] = views[0].data, e.alpha = number(p.acc, 1);
-    planner().execute(*planner().plan(p, nullptr), e, 0);
-    const auto *got = reinterpret_cast<const float *>(out.bytes.get());
-    int64_t wrong = 0;
-    for (int64_t i = 0; i < n; ++i) wrong += got[i] != 2 * in[i];
-    REQUIRE(wrong == 0);
-    REQUIRE(out.gaps_intact());
-  }
+// Outputs of 8 MiB and more, which go past the caches in small tiles while the next tile's inputs are fetched.
+TEST_CASE("large outputs, past the caches: ragged ends, any alignment, operands that repeat") {
+  struct Shape {
+    Sizes extents, second;  // strides of the second input
+  };
+  const int64_t n = (1 << 22) + 1237;
+  const Shape shapes[] = {{{1 << 22}, {1}},      {{n}, {1}},           {{n}, {0}},
+                          {{1237, 3391}, {1, 0}}, {{1237, 3391}, {0, 1}}, {{56, 56, 37, 40}, {0, 0, 1, 0}}};
+  for (const Shape &shape : shapes)
+    for (const auto &[first, shift] : {std::pair{DType::f32, 0}, {DType::f32, 5}, {DType::i16, 1}, {DType::f64, 1}}) {
+      const int64_t count = product(shape.extents);
+      const Sizes strides = dense(shape.extents);
+      Tensor x(first, {count + shift}, {1}), y(DType::f32, {count + shift}, {1}), out(DType::f32, {count + 2 * shift}, {1});
+      x.fill([&](const Sizes &i) { return double(i[0] % 1000); });
+      y.fill([&](const Sizes &i) { return double(i[0] % 777); });
+      tcu::TensorView views[2] = {x.view(), y.view()}, to = out.view();
+      for (tcu::TensorView *v : {&views[0], &views[1], &to}) {
+        v->data = static_cast<char *>(v->data) + shift * tcu::bytes_of(v->dtype);
+        v->rank = int(shape.extents.size()), v->extents = shape.extents.data();
+        v->strides = v == &views[1] ? shape.second.data() : strides.data();
+      }
+      tcu::Request r;
+      r.out = to, r.n_inputs = 2, r.inputs = views;
+      r.expr = std::make_shared<const tcu::Expr>(std::vector<Node>{Node::input(0), Node::input(1), Node::op(Op::add)});
+      const tcu::Problem p = tcu::make_broadcast(r);
+      tcu::Execution e;
+      e.at.out = r.out.data, e.at.in[0] = views[0].data, e.at.in[1] = views[1].data, e.alpha = number(p.acc, 1);
+      planner().execute(*planner().plan(p, nullptr), e, 0);
+      const auto *got = reinterpret_cast<const float *>(out.bytes.get()) + shift;
+      int64_t wrong = 0, i = 0;
+      for_each_index(shape.extents, [&](const Sizes &index) {
+        const float want = float((i + shift) % 1000 + (offset(index, shape.second) + shift) % 777);
+        wrong += got[i++] != want;
+      });
+      CAPTURE(p.pattern(), count, shift, tcu::info(first).name);
+      REQUIRE(wrong == 0);
+      const auto untouched = [&](const unsigned char *from, int64_t bytes) {
+        return std::all_of(from, from + bytes, [](unsigned char b) { return b == 0xA5; });
+      };
+      REQUIRE(untouched(out.bytes.get(), 4 * shift));
+      REQUIRE(untouched(out.bytes.get() + 4 * (count + shift), 4 * shift + 1));
+    }
 }
 
 }  // namespace

@@ -118,4 +118,48 @@ TEST_CASE("long lines, by any number of threads, also in place") {
   omp_set_num_threads(threads);
 }
 
+// Float32 sums of small integers, exact in any order; then of random numbers, the same bits on every run.
+TEST_CASE("a long running sum of float32: many chunks, past the caches, any alignment") {
+  const int threads = omp_get_max_threads();
+  const int64_t n = (1 << 21) + 4099;
+  for (const int64_t shift : {0, 3})
+    for (const int team : {1, 2, 3})
+      for (const bool reverse : {false, true}) {
+        omp_set_num_threads(team);
+        Tensor x(DType::f32, {n + shift}, {1}), out(DType::f32, {n + shift}, {1});
+        tcu::TensorView view = x.view(), to = out.view();
+        const Sizes extents{n};
+        view.data = static_cast<float *>(view.data) + shift, to.data = static_cast<float *>(to.data) + shift;
+        view.extents = to.extents = extents.data();
+        auto *in = static_cast<float *>(view.data), *got = static_cast<float *>(to.data);
+        for (int64_t i = 0; i < n; ++i) in[i] = float(i * 7 % 5 - 2);
+        tcu::Request r;
+        r.out = to, r.n_inputs = 1, r.inputs = &view;
+        const tcu::Problem p = tcu::make_scan(r, ReduceOp::sum, 0, {false, reverse});
+        tcu::Execution e;
+        e.at.out = to.data, e.at.in[0] = view.data, e.alpha = number(p.acc, 1), e.init = number(p.acc, 3);
+        const auto run = [&] { planner().execute(*planner().plan(p, nullptr), e, 0); };
+        run();
+        int64_t wrong = 0;
+        float sum = 3;
+        for (int64_t k = 0; k < n; ++k) {
+          const int64_t i = reverse ? n - 1 - k : k;
+          sum += in[i];
+          wrong += got[i] != sum;
+        }
+        CAPTURE(shift, team, reverse, p.pattern());
+        REQUIRE(wrong == 0);
+
+        Rng rng(7);
+        for (int64_t i = 0; i < n; ++i) in[i] = float(pick(rng, -1000, 1000)) * 0.001f;
+        run();
+        const std::vector<float> once(got, got + n);
+        for (int again = 0; again < 3; ++again) {
+          run();
+          REQUIRE(std::memcmp(once.data(), got, size_t(n) * 4) == 0);
+        }
+      }
+  omp_set_num_threads(threads);
+}
+
 }  // namespace

@@ -119,7 +119,7 @@ TEST_CASE("every cast equals convert()") {
 template <class T> void check_folds(DType d) {
   using tcu::ReduceOp;
   CAPTURE(tcu::info(d).name);
-  for (int64_t n = 1; n < 300; n += n < 140 ? 1 : 31) {
+  for (int64_t n = 1; n < 2500; n += n < 140 ? 1 : n < 300 ? 31 : 491) {
     constexpr int64_t count = 21;
     std::vector<T> x(size_t(n * count)), got(count + 1), rows(size_t(n) + 1);
     // Small numbers: every order of additions is exact.
@@ -169,7 +169,7 @@ L softplus(L x) { return (x > 0 ? x : 0) + log1pl(expl(-fabsl(x))); }
 L sigmoid(L x) { return 1 / (1 + expl(-x)); }
 L times(L x, L y) { return std::isinf(x) && x < 0 ? 0 : x * y; }  // y dies faster than x grows
 
-TEST_CASE("the float32 functions of tile_math.cpp are within 0.6 ulp") {
+TEST_CASE("the float32 functions of tile_math.cpp are within 0.6 ulp, tanh within 1.35") {
   const L root = sqrtl(2.0L), pi = 3.14159265358979323846264338327950288L;
   const std::map<Op, std::function<L(L)>> exact = {
       {Op::exp, [](L x) { return expl(x); }},     {Op::exp2, [](L x) { return exp2l(x); }},
@@ -190,7 +190,9 @@ TEST_CASE("the float32 functions of tile_math.cpp are within 0.6 ulp") {
   std::vector<float> x;
   for (uint64_t bits = 0; bits < (uint64_t(1) << 32); bits += 60013) x.push_back(tcu::from_bits(uint32_t(bits)));
   for (int i = -30000; i < 30000; ++i) x.push_back(float(i) * 0.004f);
-  for (float f : {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f, -1.0f, 0x1p-149f, 88.72284f, 88.8f, -103.97f, -104.0f}) x.push_back(f);
+  for (float f : {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f, -1.0f, 0x1p-149f, -0x1p-149f, 0x1p-126f, 0.625f,
+                  -0.625f, 88.72284f, 88.8f, -103.97f, -104.0f})
+    x.push_back(f);
   std::vector<float> y(x.size());
   for (const auto &[op, f] : exact) {
     // Tiles of a size at which a far argument sends few others to libm.
@@ -204,7 +206,7 @@ TEST_CASE("the float32 functions of tile_math.cpp are within 0.6 ulp") {
       if (x[i] == 0 && y[i] == 0 && std::signbit(y[i]) != std::signbit(f(x[i]))) worst = INFINITY, at = x[i];
     }
     CAPTURE(tcu::info(op).name, at, worst);
-    REQUIRE(worst <= 0.6);
+    REQUIRE(worst <= (op == Op::tanh ? 1.35 : 0.6));
   }
 }
 

@@ -70,12 +70,13 @@ inline double rounded(tcu_dtype_t d, double x) {
 // A strided tensor inside a larger allocation: margins before and after, gaps, elements in any order.
 class Tensor {
  public:
-  // zero: strides of 0 may occur. plain: dense, as a caller's tensor mostly is.
-  Tensor(Rng &rng, tcu_dtype_t dtype, const Sizes &e, bool zero, bool plain)
+  // zero: strides of 0 may occur. plain: dense, as a caller's tensor mostly is. turned: the last mode is the fastest.
+  Tensor(Rng &rng, tcu_dtype_t dtype, const Sizes &e, bool zero, bool plain, bool turned = false)
       : dtype(dtype), extents(e), strides(e.size(), 0), size(size_t(tcu_dtype_bytes(dtype))) {
     std::vector<size_t> order(e.size());
     for (size_t m = 0; m < order.size(); ++m) order[m] = m;
-    if (!plain && support::chance(rng, 40))
+    if (turned) std::reverse(order.begin(), order.end());
+    else if (!plain && support::chance(rng, 40))
       for (size_t m = order.size(); m > 1; --m) std::swap(order[m - 1], order[rng() % m]);
     int64_t step = 1, lowest = 0, highest = 0;
     for (size_t m : order) {

@@ -28,7 +28,7 @@ Sizes broadcastable(Rng &rng, const Sizes &e) {
 }
 
 void run_case(Rng &rng, tcu_expr_t expr, const oracle::Function &f, int n_inputs, tcu_dtype_t in, tcu_dtype_t to, const Sizes &extents,
-              bool plain, std::vector<int> &runs, double relative = 0) {
+              bool plain, std::vector<int> &runs, double relative = 0, bool turned = false) {
   const bool in_place = in == to && support::chance(rng, 20);
   std::vector<std::unique_ptr<Tensor>> inputs;
   std::vector<tcu_tensor_t> views;
@@ -36,7 +36,7 @@ void run_case(Rng &rng, tcu_expr_t expr, const oracle::Function &f, int n_inputs
   std::string text;
   for (int i = 0; i < n_inputs; ++i) {
     const bool whole = (in_place && i == 0) || (plain && support::chance(rng, 60));
-    inputs.push_back(std::make_unique<Tensor>(rng, in, whole ? extents : broadcastable(rng, extents), !plain && !(in_place && i == 0), plain));
+    inputs.push_back(std::make_unique<Tensor>(rng, in, whole ? extents : broadcastable(rng, extents), !plain && !(in_place && i == 0), plain, turned && i + 1 == n_inputs));
     inputs.back()->fill([&] { return double(support::pick(rng, -4, 4)); });
     values.push_back(inputs.back()->values());
     text += inputs.back()->text() + " ";
@@ -84,6 +84,15 @@ TEST_CASE("cuda: random broadcasts on every kernel", "[cuda][broadcast]") {
   // several tiles, every alignment
   for (int i = 0; i < repeats(12); ++i)
     run_case(rng, add.handle, sum, 2, dtypes[i % 3], dtypes[i % 3], {support::pick(rng, 9000, 20000)}, i % 2 == 0, runs);
+  // the last input's fastest mode is another than out's
+  for (int i = 0; i < repeats(24); ++i) {
+    const int64_t sizes[] = {16, 17, 31, 63, 64, 65, 130};
+    Sizes extents{support::one_of(rng, sizes), support::one_of(rng, sizes)};
+    if (i % 3 == 0) extents.insert(extents.begin() + i % 2, 3);
+    const tcu_dtype_t d = dtypes[i % std::size(dtypes)];
+    if (i % 2) run_case(rng, add.handle, sum, 2, d, d, extents, true, runs, 0, true);
+    else run_case(rng, nullptr, oracle::first, 1, d, d, extents, false, runs, 0, true);
+  }
   report("broadcast", runs);
 }
 

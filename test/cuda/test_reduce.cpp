@@ -73,6 +73,11 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {3, 9000}, {1}, false, runs);
     run_case(rng, c, {4100, 3, 5}, {0, 2}, true, runs);
   }
+  // short segments of whole vectors, and rows of them that are shorter than a block is wide
+  for (const Case &c : cases) {
+    for (int64_t n : {8, 16, 48, 64, 256, 1024}) run_case(rng, c, {n, 37}, {0}, true, runs);
+    run_case(rng, c, {112, 5, 9}, {0, 2}, true, runs);
+  }
   report("reduce", runs);
 }
 
@@ -96,5 +101,29 @@ TEST_CASE("cuda: NaN, infinities and ties in max, min, argmax, argmin", "[cuda][
     on_every_kernel("reduce", out, oracle::reduce(c.fold, {in.values()}, dims), options, runs, in.text(), [&](const tcu_options_t &with) {
       return tcu_reduce(context(), &o, c.op, nullptr, 1, &x, 1, dims.data(), &with);
     });
+  }
+}
+
+// What ranks lowest of all: an arg-reduction's identity is no better than any element.
+TEST_CASE("cuda: argmax and argmin where every element is the least", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(12);
+  const tcu_options_t options = TCU_OPTIONS_INIT;
+  for (const bool least : {true, false}) {
+    for (const Sizes &extents : {Sizes{9, 5}, Sizes{64, 3}, Sizes{20000, 1}, Sizes{16, 2600}}) {
+      for (int32_t dim : {0, 1}) {
+        Sizes kept = extents;
+        kept[size_t(dim)] = 1;
+        Tensor in(rng, TCU_INT8, extents, false, true), out(rng, TCU_INT64, kept, false, true);
+        in.fill([&] { return least ? -128.0 : 127.0; });
+        out.fill([] { return 1.0; });
+        std::vector<int> runs;
+        const tcu_tensor_t o = out.view(), x = in.view();
+        const std::vector<double> first(size_t(support::product(kept)), 0.0);
+        on_every_kernel("reduce", out, first, options, runs, in.text(), [&](const tcu_options_t &with) {
+          return tcu_reduce(context(), &o, least ? TCU_REDUCE_ARGMAX : TCU_REDUCE_ARGMIN, nullptr, 1, &x, 1, &dim, &with);
+        });
+      }
+    }
   }
 }

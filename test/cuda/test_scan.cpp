@@ -88,15 +88,23 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   // what scan.lookback takes: a line of several tiles
   for (const Case &c : cases)
     for (int k = 0; k < 2; ++k) run_case(rng, c, {support::pick(rng, 8200, 20000), k + 1}, 0, true, runs);
+  // lines side by side, enough of them for vectors across: along few steps and along more than a block takes at once
+  const bool emulated = std::getenv("TCUOPS_TEST_GPU") == nullptr;
+  const int64_t lines = emulated ? 1032 : 34000;  // a multiple of 8
+  for (const Case &c : cases) run_case(rng, c, {lines, 3}, 1, true, runs);
+  for (const Case &c : {cases[0], cases[1], cases[3]}) run_case(rng, c, {lines, emulated ? 70 : 150}, 1, true, runs);
+  // short lines, of whole vectors and not
+  for (const Case &c : cases)
+    for (int64_t n : {2, 7, 16, 40, 256}) run_case(rng, c, {n, 67}, 0, true, runs);
   report("scan", runs);
 }
 
-// More tiles than a look-back group has, which is 512, and 32 on the emulated library.
-TEST_CASE("cuda: a scan over several look-back groups", "[cuda][scan]") {
+// More tiles than a section of the look-back has: 1024 of 2048 elements, and 16 on the emulated library.
+TEST_CASE("cuda: a scan over several look-back sections", "[cuda][scan]") {
   NEEDS_CUDA();
   Rng rng(6);
   const bool emulated = std::getenv("TCUOPS_TEST_GPU") == nullptr;
-  const int64_t n = (emulated ? 70 : 1100) * 2048 + 77;
+  const int64_t n = (emulated ? 70 : 2200) * 2048 + 77;
   Tensor in(rng, TCU_FLOAT64, {n}, false, true), out(rng, TCU_FLOAT64, {n}, false, true);
   in.fill([&] { return double(support::pick(rng, -4, 4)); });
   out.fill([] { return 0.0; });

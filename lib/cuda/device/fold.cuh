@@ -6,37 +6,58 @@
 namespace tcu::cuda {
 
 // Op is a struct of namespace fold, Acc the accumulator's type. Position: int32_t or int64_t.
-//   State              what is folded: Acc, or Acc with a position
+//   State              what is folded: Acc, or a rank and a position
 //   identity(), lift(element, position), combine(a, b)    combine is associative up to rounding, and commutative
+//   append(a, element, position)    combine(a, lift(element, position)) for an element after all that a holds
 //   post(state)        what alpha and beta are applied to
 template <class Op, class Acc, class Position>
 struct Fold {
+  static constexpr bool kPositions = false;
   using State = Acc;
   using Post = Acc;
   TCU_DEVICE static State identity() { return Op::template identity<Acc>(); }
   template <class E> TCU_DEVICE static State lift(E e, Position) { return Op::template lift<Acc>(e); }
+  template <class E> TCU_DEVICE static State append(State a, E e, Position at) { return combine(a, lift(e, at)); }
   TCU_DEVICE static State combine(State a, State b) { return Op::combine(a, b); }
   TCU_DEVICE static Post post(State s) { return s; }
 };
 
-template <class Acc, class Position>
+// A whole number for each value, in the values' order: -0 below +0, and NaN above all.
+template <class T>
+TCU_DEVICE auto ranked(T x) {
+  if constexpr (is_float<T>) {
+    using Rank = select_t<is_same<T, float>, int32_t, int64_t>;
+    const Rank bits = __builtin_bit_cast(Rank, x);
+    return x != x ? limits<Rank>::max() : Rank(bits ^ ((bits >> (8 * sizeof(T) - 1)) & limits<Rank>::max()));
+  } else if constexpr (is_same<T, bool>) {
+    return uint8_t(bool_bits(x));
+  } else {
+    return x;
+  }
+}
+template <class Rank, class Position>
 struct Best {
-  Acc value;
+  Rank rank;
   Position position;
 };
-// The first best, the first NaN before it. An identity's position is past every element's.
+// The first best, the first NaN before it. An identity's position is past every element's; it stays only where every element
+// ranks lowest, and then the first is the answer.
 template <class Op, class Acc, class Position>
 struct ArgFold {
-  using State = Best<Acc, Position>;
+  static constexpr bool kPositions = true;
+  using Rank = decltype(ranked(Acc{}));
+  using State = Best<Rank, Position>;
   using Post = int64_t;
-  TCU_DEVICE static State identity() { return {Op::template identity<Acc>(), limits<Position>::max()}; }
-  template <class E> TCU_DEVICE static State lift(E e, Position at) { return {tcu::convert<Acc>(e), at}; }
-  TCU_DEVICE static State combine(State a, State b) {
-    const bool later = Op::beats(b.value, a.value);
-    const bool tie = !later & !Op::beats(a.value, b.value) & (b.position < a.position);
-    return (later | tie) ? b : a;
+  TCU_DEVICE static State identity() { return {limits<Rank>::lowest(), limits<Position>::max()}; }
+  template <class E> TCU_DEVICE static State lift(E e, Position at) { return {Op::rank(tcu::convert<Acc>(e)), at}; }
+  template <class E> TCU_DEVICE static State append(State a, E e, Position at) {
+    const State b = lift(e, at);
+    return b.rank > a.rank ? b : a;
   }
-  TCU_DEVICE static Post post(State s) { return int64_t(s.position); }
+  TCU_DEVICE static State combine(State a, State b) {
+    return (b.rank > a.rank) | ((b.rank == a.rank) & (b.position < a.position)) ? b : a;
+  }
+  TCU_DEVICE static Post post(State s) { return s.position == limits<Position>::max() ? 0 : int64_t(s.position); }
 };
 
 namespace fold {
@@ -73,12 +94,13 @@ struct count {
   template <class A> TCU_DEVICE static A combine(A a, A b) { return m::add(a, b); }
 };
 struct argmax {
-  template <class A> TCU_DEVICE static A identity() { return identity_max<A>(); }
-  template <class A> TCU_DEVICE static bool beats(A y, A x) { return m::beats_max(y, x); }
+  template <class A> TCU_DEVICE static auto rank(A x) { return ranked(x); }
 };
-struct argmin {
-  template <class A> TCU_DEVICE static A identity() { return identity_min<A>(); }
-  template <class A> TCU_DEVICE static bool beats(A y, A x) { return m::beats_min(y, x); }
+struct argmin {  // the order turned round, but for NaN
+  template <class A> TCU_DEVICE static auto rank(A x) {
+    const auto r = ranked(x);
+    return x != x ? r : decltype(r)(~r);
+  }
 };
 }  // namespace fold
 

@@ -55,6 +55,21 @@ TCU_DEVICE void store_vector(T *p, const Vec<T, V> &v) {
   __stcs(reinterpret_cast<word_t<T, V> *>(p), __builtin_bit_cast(word_t<T, V>, v));
 }
 
+// V elements as one word where they are one access, and as they are where they are not.
+template <class T, int V, bool kWord = (V > 1 && sizeof(T) * V <= 16)>
+struct Raw {
+  Vec<T, V> elements;
+  TCU_DEVICE static Raw of(const Vec<T, V> &e) { return {e}; }
+  TCU_DEVICE Vec<T, V> get() const { return elements; }
+};
+template <class T, int V>
+struct Raw<T, V, true> {
+  word_t<T, V> word;
+  TCU_DEVICE static Raw of(const Vec<T, V> &e) { return {__builtin_bit_cast(word_t<T, V>, e)}; }
+  TCU_DEVICE static Raw load(const T *p) { return {__ldcs(reinterpret_cast<const word_t<T, V> *>(p))}; }
+  TCU_DEVICE Vec<T, V> get() const { return __builtin_bit_cast(Vec<T, V>, word); }
+};
+
 // Shuffles of any trivially copyable type, in words. All lanes of the warp take part.
 template <class T>
 struct alignas(sizeof(T) < 4 ? 4 : alignof(T)) Padded {

@@ -34,11 +34,12 @@ TCU_FN T parameter(const P &p, int i) {
 
 #if defined(TCU_KERNELS)
 
-// V elements of every input.
+// V elements of every input, each as it was read: as one word where that is one access. It is taken apart where an element is
+// used, not where it is read: taking it apart waits for it, and other loads are to be under way meanwhile.
 template <int V, class Inputs> struct Pack;
 template <int V> struct Pack<V, Types<>> {};
 template <int V, class T, class... R> struct Pack<V, Types<T, R...>> {
-  Vec<T, V> first;
+  Raw<T, V> first;
   Pack<V, Types<R...>> rest;
 };
 
@@ -48,7 +49,7 @@ TCU_DEVICE typename Map::Element apply_at(const P &p, const Pack<V, Types<>> &, 
 }
 template <class Map, class P, int V, class T, class... R, class... X>
 TCU_DEVICE typename Map::Element apply_at(const P &p, const Pack<V, Types<T, R...>> &pack, int v, X... x) {
-  return apply_at<Map>(p, pack.rest, v, x..., tcu::convert<compute_t<T>>(pack.first.at[v]));
+  return apply_at<Map>(p, pack.rest, v, x..., tcu::convert<compute_t<T>>(pack.first.get().at[v]));
 }
 
 // Offsets of every operand, in elements.
@@ -82,6 +83,7 @@ TCU_DEVICE int64_t divide(int64_t n, const M &mode) {
 // Adds to o what the linear index over modes first..last-1 stands for.
 template <int N, class Index, class P>
 TCU_DEVICE void decode(Offsets<N, Index> &o, const P &p, int first, int last, Index linear) {
+  if (first + 1 == last) return advance(o, p.mode[first], linear);  // the common case, mostly at a place known beforehand
 #pragma unroll 1
   for (int m = first; m < last; ++m) {
     Index at = linear;
@@ -94,7 +96,8 @@ TCU_DEVICE void decode(Offsets<N, Index> &o, const P &p, int first, int last, In
   }
 }
 
-// Loads elements at, at+1, ... of `mode` of every input. kPlain: all are contiguous there and aligned.
+// Loads elements at, at+1, ... of `mode` of every input. kPlain: all are contiguous there and aligned. Otherwise an input
+// whose bit in `accesses` is set is read element by element, or, with a stride of 0, once: then spread_pack is to follow.
 template <int V, bool kPlain, int I = 0, class P, int N, class Index>
 TCU_DEVICE void load_pack(Pack<V, Types<>> &, const P &, const Offsets<N, Index> &, int, Index, unsigned) {}
 template <int V, bool kPlain, int I = 0, class P, int N, class Index, class T, class... R>
@@ -102,19 +105,33 @@ TCU_DEVICE void load_pack(Pack<V, Types<T, R...>> &pack, const P &p, const Offse
                           unsigned accesses) {
   const T *from = static_cast<const T *>(p.in[I]) + o.in[I];
   if constexpr (V == 1) {
-    pack.first.at[0] = from[at * Index(p.mode[mode].in[I])];
-  } else if constexpr (kPlain) {
-    pack.first = load_vector<V>(from + at);
+    pack.first = Raw<T, V>::of({{from[at * Index(p.mode[mode].in[I])]}});
+  } else if (kPlain || !(accesses >> I & 1)) {
+    pack.first = Raw<T, V>::load(from + at);
   } else {
-    if (!(accesses >> I & 1)) {
-      pack.first = load_vector<V>(from + at);
-    } else {
-      const Index stride = Index(p.mode[mode].in[I]);  // 0: the same element V times, out of the cache
+    const Index stride = Index(p.mode[mode].in[I]);
+    Vec<T, V> e = {};
+    e.at[0] = from[at * stride];
+    if (stride != 0) {
 #pragma unroll
-      for (int v = 0; v < V; ++v) pack.first.at[v] = from[(at + v) * stride];
+      for (int v = 1; v < V; ++v) e.at[v] = from[(at + v) * stride];
     }
+    pack.first = Raw<T, V>::of(e);
   }
   load_pack<V, kPlain, I + 1>(pack.rest, p, o, mode, at, accesses);
+}
+// Gives every element of an input that was read once its value.
+template <int V, int I = 0, class P>
+TCU_DEVICE void spread_pack(Pack<V, Types<>> &, const P &, int, unsigned) {}
+template <int V, int I = 0, class P, class T, class... R>
+TCU_DEVICE void spread_pack(Pack<V, Types<T, R...>> &pack, const P &p, int mode, unsigned accesses) {
+  if (V > 1 && (accesses >> I & 1) && p.mode[mode].in[I] == 0) {
+    Vec<T, V> e = pack.first.get();
+#pragma unroll
+    for (int v = 1; v < V; ++v) e.at[v] = e.at[0];
+    pack.first = Raw<T, V>::of(e);
+  }
+  spread_pack<V, I + 1>(pack.rest, p, mode, accesses);
 }
 
 // Bit i is set where input i cannot be read as vectors from element `at` of `mode` on.
@@ -126,6 +143,18 @@ template <int V, int I = 0, class P, int N, class Index, class T, class... R>
 TCU_DEVICE unsigned find_accesses(Types<T, R...>, const P &p, const Offsets<N, Index> &o, int mode, Index at) {
   const bool plain = p.mode[mode].in[I] == 1 && is_aligned<T, V>(static_cast<const T *>(p.in[I]) + (o.in[I] + at));
   return unsigned(!plain) << I | find_accesses<V, I + 1>(Types<R...>{}, p, o, mode, at);
+}
+
+// Whether mode `mode` is whole vectors of every input, wherever modes first..last-1 lead from o.
+template <int V, class Inputs, class P, int N, class Index>
+TCU_DEVICE bool whole_vectors(Inputs, const P &p, const Offsets<N, Index> &o, int mode, int first, int last) {
+  if (V == 1 || N == 0 || Index(p.mode[mode].extent) % V != 0) return false;
+  bool whole = find_accesses<V>(Inputs{}, p, o, mode, Index(0)) == 0;
+#pragma unroll 1
+  for (int m = first; m < last; ++m)
+#pragma unroll
+    for (int i = 0; i < N; ++i) whole &= p.mode[m].in[i] % V == 0;
+  return whole;
 }
 
 // out = alpha * value + beta * out and the cast to what is stored, for V neighbours or one element.

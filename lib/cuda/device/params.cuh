@@ -36,7 +36,7 @@ struct Params {
   const void *in[I];
   int64_t kept, folded;       // products of the extents: of K modes, of R or S modes
   int64_t split, chunk;       // parts that the folded elements are cut into, and how many of them (or rows) each has
-  int32_t lanes;              // threads that work together; each kernel's file says on what
+  int32_t lanes;              // threads that work together, or what else the kernel's file says
   int32_t n_kept, n_folded;   // modes: the K modes first, then R or S, each from the fastest to the slowest
   int32_t flags;
   int32_t selector;           // of the op, in functions that hold several (shipped_broadcast_any.cu)

@@ -15,6 +15,8 @@ struct Line {
   Index n;
   bool reverse, plain;  // plain: whole steps are one access of every operand
 
+  TCU_DEVICE Line() {}
+
   template <class P>
   TCU_DEVICE Line(const P &p, Index line) : n(Index(p.folded)), reverse((p.flags & kReverse) != 0), plain(false) {
     decode(o, p, 0, p.n_kept, line);
@@ -26,36 +28,64 @@ struct Line {
       }
     }
   }
+  // plain: what all_plain(p) says.
+  template <class P>
+  TCU_DEVICE Line(const P &p, Index line, bool plain) : n(Index(p.folded)), reverse((p.flags & kReverse) != 0), plain(plain) {
+    decode(o, p, 0, p.n_kept, line);
+  }
+  // Whether every line is whole vectors of every operand.
+  template <class P>
+  TCU_DEVICE static bool all_plain(const P &p) {
+    bool plain = whole_vectors<V>(typename Map::Inputs{}, p, Offsets<N, Index>{}, p.n_kept, 0, p.n_kept) &&
+                 p.mode[p.n_kept].out == 1 && is_aligned<Out, V>(static_cast<const Out *>(p.out));
+#pragma unroll 1
+    for (int m = 0; m < p.n_kept; ++m) plain &= p.mode[m].out % V == 0;
+    return plain;
+  }
   // Where the elements from..from+count-1 of the scan start in memory, in steps of the S mode.
   TCU_DEVICE Index memory(Index from, int count) const { return reverse ? n - from - count : from; }
 
+  // Whether elements from..from+V-1 are one access of every operand.
+  TCU_DEVICE bool whole(Index from) const { return V > 1 && plain && from + V <= n; }
+  template <class P>
+  TCU_DEVICE void fetch(const P &p, Index from, Pack<V, typename Map::Inputs> &x) const {
+    load_pack<V, true>(x, p, o, p.n_kept, memory(from, V), 0);
+  }
+  template <class P>
+  TCU_DEVICE void lift(const P &p, const Pack<V, typename Map::Inputs> &x, Acc (&e)[V]) const {
+    Acc t[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v) t[v] = F::lift(apply_at<Map>(p, x, v), Index(0));
+#pragma unroll
+    for (int v = 0; v < V; ++v) e[v] = reverse ? t[V - 1 - v] : t[v];
+  }
   // Elements from..from+V-1; the identity past the end.
   template <class P>
   TCU_DEVICE void load(const P &p, Index from, Acc (&e)[V]) const {
-    if (V > 1 && plain && from + V <= n) {
+    if (whole(from)) {
       Pack<V, typename Map::Inputs> x;
-      load_pack<V, true>(x, p, o, p.n_kept, memory(from, V), 0);
-      Acc t[V];
-#pragma unroll
-      for (int v = 0; v < V; ++v) t[v] = F::lift(apply_at<Map>(p, x, v), Index(0));
-#pragma unroll
-      for (int v = 0; v < V; ++v) e[v] = reverse ? t[V - 1 - v] : t[v];
+      fetch(p, from, x);
+      lift(p, x, e);
     } else {
+      load_singly(p, from, e);
+    }
+  }
+  template <class P>
+  TCU_DEVICE void load_singly(const P &p, Index from, Acc (&e)[V]) const {
 #pragma unroll
-      for (int v = 0; v < V; ++v) {
-        e[v] = F::identity();
-        if (from + v < n) {
-          Pack<1, typename Map::Inputs> x;
-          load_pack<1, false>(x, p, o, p.n_kept, memory(from + v, 1), 0);
-          e[v] = F::lift(apply_at<Map>(p, x, 0), Index(0));
-        }
+    for (int v = 0; v < V; ++v) {
+      e[v] = F::identity();
+      if (from + v < n) {
+        Pack<1, typename Map::Inputs> x;
+        load_pack<1, false>(x, p, o, p.n_kept, memory(from + v, 1), 0);
+        e[v] = F::lift(apply_at<Map>(p, x, 0), Index(0));
       }
     }
   }
   template <class P>
   TCU_DEVICE void store(const P &p, Index from, const Acc (&y)[V]) const {
     const Index stride = Index(p.mode[p.n_kept].out);
-    if (V > 1 && plain && from + V <= n) {
+    if (whole(from)) {
       Vec<Acc, V> r;
 #pragma unroll
       for (int v = 0; v < V; ++v) r.at[v] = reverse ? y[V - 1 - v] : y[v];
@@ -68,23 +98,30 @@ struct Line {
   }
 };
 
-// In place: e[v] becomes the fold of e[0..v]. before: the fold of the e of the lanes below, of `lanes` neighbours, after
-// `carry`; carry takes in all of them. Every lane of the warp calls it.
-template <class F, int V>
-TCU_DEVICE typename F::State scan_lanes(typename F::State (&e)[V], typename F::State &carry, int lane, int lanes) {
-  using State = typename F::State;
+// Items of V elements of `lanes` neighbouring lanes each. In place: e[k][v] becomes the fold of e[k][0..v]; below[k]: the
+// fold of the lanes below, in item k (in lane 0 it is the lane's own and means nothing); all[k]: that of all lanes. The items
+// do not wait for each other. Every lane of the warp calls it.
+template <class F, int V, int K>
+TCU_DEVICE void scan_lanes(typename F::State (&e)[K][V], typename F::State (&below)[K], typename F::State (&all)[K], int lane,
+                           int lanes) {
 #pragma unroll
-  for (int v = 1; v < V; ++v) e[v] = F::combine(e[v - 1], e[v]);
-  State s = e[V - 1];
+  for (int k = 0; k < K; ++k) {
+#pragma unroll
+    for (int v = 1; v < V; ++v) e[k][v] = F::combine(e[k][v - 1], e[k][v]);
+    all[k] = e[k][V - 1];
+  }
 #pragma unroll 1
   for (int h = 1; h < lanes; h *= 2) {
-    const State below = shuffle_up(s, h, lanes);
-    if (lane >= h) s = F::combine(below, s);
+#pragma unroll
+    for (int k = 0; k < K; ++k) below[k] = shuffle_up(all[k], h, lanes);
+#pragma unroll
+    for (int k = 0; k < K; ++k)
+      if (lane >= h) all[k] = F::combine(below[k], all[k]);
   }
-  const State below = shuffle_up(s, 1, lanes);
-  const State before = lane == 0 ? carry : F::combine(carry, below);
-  carry = F::combine(carry, shuffle(s, lanes - 1, lanes));
-  return before;
+#pragma unroll
+  for (int k = 0; k < K; ++k) below[k] = shuffle_up(all[k], 1, lanes);
+#pragma unroll
+  for (int k = 0; k < K; ++k) all[k] = shuffle(all[k], lanes - 1, lanes);
 }
 
 // What is stored, from e as scan_lanes leaves it.

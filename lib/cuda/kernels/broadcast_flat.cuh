@@ -12,7 +12,7 @@ namespace tcu::cuda {
 
 template <class Map, class Acc, class Out, class Index>
 struct broadcast_flat {
-  static constexpr int kBlock = 256, kItems = 4;
+  static constexpr int kBlock = 256, kResident = 4, kItems = 4;
   static constexpr int V = kVector<typename Map::Inputs, Out>;
   static constexpr int N = Map::Inputs::size;
 

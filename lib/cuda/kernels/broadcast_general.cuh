@@ -1,8 +1,8 @@
 // broadcast.general: any K modes, any strides ('K K ...').
-// The elements are numbered in canonical order, out's fastest mode first. kWide: out's fastest mode is contiguous, aligned
-// and a multiple of the vector: a thread takes V neighbours of it, decodes their place once, and reads each input there as
-// one vector or one by one (a stride of 0: one element from the cache). Otherwise a thread takes one element, neighbouring threads
-// neighbouring ones. Divisions are multiplications where indices fit 32 bits.
+// The elements are numbered in canonical order, out's fastest mode first. A thread takes V neighbours along that mode, decodes
+// their place once, and reads each input there as one vector, as one element (a stride of 0), or one by one. V is the longest
+// of 16 bytes, 8 bytes and one element that out's fastest mode allows: contiguous, aligned, and a multiple of V. With V = 1
+// neighbouring threads have neighbouring elements. Bit i of p.lanes is set where input i cannot be read as vectors. Divisions are multiplications where indices fit 32 bits.
 // In place: an element is written by the thread that read it, after it did.
 #pragma once
 #include "device/map.cuh"
@@ -10,10 +10,9 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Acc, class Out, class Index, bool kWide>
+template <class Map, class Acc, class Out, class Index, int V>
 struct broadcast_general {
-  static constexpr int kBlock = 256, kItems = kWide ? 2 : 4;
-  static constexpr int V = kWide ? kVector<typename Map::Inputs, Out> : 1;
+  static constexpr int kBlock = 256, kResident = 4, kItems = V == kVector<typename Map::Inputs, Out> && V > 1 ? 2 : 4;
   static constexpr int N = Map::Inputs::size;
 
   // Where step `at` lies: offsets without the fastest mode, and the element along that.
@@ -30,11 +29,11 @@ struct broadcast_general {
   }
   template <class P>
   TCU_DEVICE static void load(const P &p, Pack<V, typename Map::Inputs> &x, const Offsets<N, Index> &o, Index element) {
-    const unsigned accesses = V == 1 ? 0 : find_accesses<V>(typename Map::Inputs{}, p, o, 0, element);
-    load_pack<V, false>(x, p, o, 0, element, accesses);
+    load_pack<V, false>(x, p, o, 0, element, unsigned(p.lanes));
   }
   template <class P>
-  TCU_DEVICE static void put(const P &p, const Pack<V, typename Map::Inputs> &x, const Offsets<N, Index> &o, Index element) {
+  TCU_DEVICE static void put(const P &p, Pack<V, typename Map::Inputs> &x, const Offsets<N, Index> &o, Index element) {
+    spread_pack<V>(x, p, 0, unsigned(p.lanes));
     Vec<Acc, V> y;
 #pragma unroll
     for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(apply_at<Map>(p, x, v));
@@ -77,20 +76,26 @@ namespace tcu::cuda::rows {
 
 struct BroadcastGeneral {
   static bool accepts(const Problem &, const Device &) { return true; }
-  static bool wide(const Problem &p) {
-    const int v = vector_of(p, true);
-    return v > 1 && p.modes.size() > 0 && p.modes[0].stride[0] == 1 && rows_aligned(p, 0, 0, v);
+  static int vector(const Problem &p) {
+    const int full = vector_of(p, true);
+    if (p.modes.size() == 0 || p.modes[0].stride[0] != 1) return 1;
+    for (int v : {full, full / 2})
+      if (v > 1 && rows_aligned(p, 0, 0, v)) return v;
+    return 1;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
-    c.variant = wide(p);
-    c.block = 256, c.items = c.variant ? 2 : 4, c.vector = c.variant ? vector_of(p, true) : 1;
-    c.grid = persistent_grid("broadcast.general", p, d, ceil_div(p.kept(), int64_t(c.block) * c.items * c.vector));
+    c.vector = vector(p);
+    const int steps = c.vector > 1 && c.vector == vector_of(p, true) ? 2 : 4;
+    c.block = 256, c.items = 0;  // p.lanes
+    for (int i = 0; i < p.n_inputs && c.vector > 1; ++i)
+      c.items |= (p.modes[0].stride[1 + i] != 1 || !rows_aligned(p, 0, 1 + i, c.vector)) << i;
+    c.grid = persistent_grid("broadcast.general", p, d, ceil_div(p.kept(), int64_t(c.block) * steps * c.vector));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
     return make_instance(p, "broadcast_general",
-                         {type_text(p.acc), storage_text(p.out), index_text(p), c.variant ? "true" : "false"});
+                         {type_text(p.acc), storage_text(p.out), index_text(p), std::to_string(c.vector)});
   }
 };
 

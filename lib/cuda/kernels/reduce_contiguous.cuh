@@ -1,7 +1,10 @@
-// reduce.contiguous, reduce.small, reduce.split (variant 0): the fastest R mode is contiguous in an input ('R K', 'R K R').
+// reduce.contiguous, reduce.small (variant 0), reduce.split (variant 0): the fastest R mode is contiguous in an input ('R K',
+// 'R K R').
 // p.lanes threads (a power of two) work on one output: from one thread for tiny segments to a whole block. They walk the
 // fastest R mode, a row, in vectors of 16 bytes, kItems in flight each; elements before a row's first aligned address and
-// after its last whole vector go one by one, and so do all where an input is misaligned against the first or not contiguous. Of further R modes, lanes that a short row leaves idle take other rows.
+// after its last whole vector go one by one, and so do all where an input is misaligned against the first or not contiguous.
+// Of further R modes, lanes that a short row leaves idle take other rows; where every row is whole vectors, the lanes walk the
+// vectors of all rows as one list.
 // With p.split > 1 (lanes == block) a row, or the list of rows, is cut into parts of p.chunk, and the last block to finish
 // combines them in order (device/split.cuh).
 // A thread adds into V accumulators, those form a tree, and so do the lanes: the error of a sum grows like
@@ -19,15 +22,24 @@ struct reduce_contiguous {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kBlock = 256, kItems = sizeof(State) > sizeof(Acc) ? 2 : 4, kSingles = V > 1 && N == 1 ? 2 : 4;
+  static constexpr int kBlock = 256, kResident = 4, kItems = 4, kSingles = V > 1 && N == 1 ? 2 : 4;
 
+  // Elements at, at + 1, ... of a row, onto what came before them in it.
   template <int W, class P>
-  TCU_DEVICE static void add(const P &p, State (&s)[V], const Pack<W, typename Map::Inputs> &x, const Offsets<N, Index> &o,
-                             Index at) {
+  TCU_DEVICE static void append(const P &p, State (&s)[V], const Pack<W, typename Map::Inputs> &x, Index position, Index at) {
     const Index weight = Index(p.mode[p.n_kept].weight);
 #pragma unroll
-    for (int v = 0; v < W; ++v)
-      s[v] = F::combine(s[v], F::lift(apply_at<Map>(p, x, v), o.weight + (at + v) * weight));
+    for (int v = 0; v < W; ++v) s[v] = F::append(s[v], apply_at<Map>(p, x, v), position + (at + v) * weight);
+  }
+  template <class P>
+  TCU_DEVICE static void add(const P &p, State (&s)[V], const Pack<V, typename Map::Inputs> &x, Index position, Index at) {
+    const Index weight = Index(p.mode[p.n_kept].weight);
+#pragma unroll
+    for (int v = 0; v < V; ++v) s[v] = F::combine(s[v], F::lift(apply_at<Map>(p, x, v), position + (at + v) * weight));
+  }
+  TCU_DEVICE static void clear(State (&s)[V]) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) s[v] = F::identity();
   }
 
   // W elements a step: steps lane, lane + lanes, ... of the n from element `from` on, kItems in flight. Elements past `gap`
@@ -35,6 +47,8 @@ struct reduce_contiguous {
   template <int W, bool kPlain, int Items, class P>
   TCU_DEVICE static void steps(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index from, Index n, Index gap,
                                Index skip, int lane, int lanes) {
+    State own[V];  // where positions count: these elements come in their order, others may lie between them
+    if constexpr (F::kPositions) clear(own);
 #pragma unroll 1
     for (Index i = lane; i < n; i += Items * lanes) {
       Pack<W, typename Map::Inputs> x[Items];
@@ -46,8 +60,40 @@ struct reduce_contiguous {
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
         const Index step = i + k * lanes;
-        if (step < n) add<W>(p, s, x[k], o, from + step * W + (step < gap ? Index(0) : skip));
+        if (step < n) append<W>(p, F::kPositions ? own : s, x[k], o.weight, from + step * W + (step < gap ? Index(0) : skip));
       }
+    }
+    if constexpr (F::kPositions) {
+#pragma unroll
+      for (int v = 0; v < W; ++v) s[v] = F::combine(s[v], own[v]);
+    }
+  }
+
+  // The vectors of rows begin..end-1, all whole, as one list: numbers lane, lane + lanes, ... of it, kItems in flight.
+  template <class P>
+  TCU_DEVICE static void vectors_of(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index begin, Index end, int lane,
+                                    int lanes) {
+    const Index n = Index(p.mode[p.n_kept].extent) / V, rows = lanes / n, rest = lanes - rows * n;
+    Index row = begin + lane / n, at = lane - lane / n * n;
+#pragma unroll 1
+    while (row < end) {
+      Pack<V, typename Map::Inputs> x[kItems];
+      Index position[kItems], element[kItems];
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) {
+        element[k] = row < end ? at * V : Index(-1);
+        if (row < end) {
+          Offsets<N, Index> here = o;
+          decode(here, p, p.n_kept + 1, p.n_kept + p.n_folded, row);
+          load_pack<V, true>(x[k], p, here, p.n_kept, at * V, 0);
+          position[k] = here.weight;
+        }
+        row += rows, at += rest;
+        if (at >= n) at -= n, ++row;
+      }
+#pragma unroll
+      for (int k = 0; k < kItems; ++k)
+        if (element[k] >= 0) add(p, s, x[k], position[k], element[k]);
     }
   }
 
@@ -70,13 +116,16 @@ struct reduce_contiguous {
   template <class P>
   TCU_DEVICE static State segment(const P &p, const Offsets<N, Index> &o, Index part, int lane, int lanes) {
     State s[V];
-#pragma unroll
-    for (int v = 0; v < V; ++v) s[v] = F::identity();
+    clear(s);
     // A part is a piece of the only row, or some of the rows.
     const Index extent = Index(p.mode[p.n_kept].extent), chunk = Index(p.chunk);
     const bool one = p.n_folded == 1;
     const Index all = one ? extent : divide(Index(p.folded), p.mode[p.n_kept]);
     const Index begin = part * chunk, end = begin + chunk < all ? begin + chunk : all;
+    if (!one && whole_vectors<V>(typename Map::Inputs{}, p, o, p.n_kept, p.n_kept + 1, p.n_kept + p.n_folded)) {
+      vectors_of(p, s, o, begin, end, lane, lanes);
+      return combine_all<F>(s);
+    }
     int across = one ? lanes : 1;  // lanes that one row is worth
 #pragma unroll 1
     while (across < lanes && Index(across) * V < extent) across *= 2;
@@ -160,18 +209,9 @@ struct ReduceContiguous {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     return configure_lanes("reduce.contiguous", p, d, std::max(32, lanes_for(p, d, kBlock)));
   }
-  static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "reduce_contiguous", {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)});
-  }
-};
-
-// Segments of up to some hundred elements, several to a warp.
-struct ReduceSmall : ReduceContiguous {
-  static bool accepts(const Problem &p, const Device &d) {
-    return ReduceContiguous::accepts(p, d) && p.reduced() <= 64 * vector_of(p, false);
-  }
-  static LaunchConfig configure(const Problem &p, const Device &d) {
-    return configure_lanes("reduce.small", p, d, lanes_for(p, d, 16));
+  static Instance instance(const Problem &p, const LaunchConfig &) { return instance_of("reduce_contiguous", p); }
+  static Instance instance_of(const char *body, const Problem &p) {
+    return make_instance(p, body, {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)});
   }
 };
 

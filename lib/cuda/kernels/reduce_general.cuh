@@ -13,7 +13,7 @@ struct reduce_general {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kBlock = 256;
+  static constexpr int kBlock = 256, kResident = 4;
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {

@@ -17,11 +17,12 @@ struct reduce_strided {
   using State = typename F::State;
   static constexpr int V = kWide ? kVector<typename Map::Inputs> : 1;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kBlock = 256, kItems = !kWide ? 8 : sizeof(State) > sizeof(Acc) ? 2 : 4;
+  static constexpr int kBlock = 256, kResident = 4, kItems = !kWide ? 8 : sizeof(State) > sizeof(Acc) ? 2 : 4;
   static constexpr int kTogether = V < 4 ? 8 : 4;  // parts in flight when they are put together
 
   // Rows begin + y, begin + y + rows, ... of the V outputs whose inputs start at element `element` of the fastest mode.
-  // kPlain: every input is read as vectors, and there is one R mode: a row is a step from the one before.
+  // kPlain: every input is read in one access, and there is one R mode: a row is a step from the one before, and elements come
+  // in the order of their positions.
   template <bool kPlain, class P>
   TCU_DEVICE static void rows_of(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, unsigned accesses,
                                  Index begin, Index end, Index y, Index rows) {
@@ -42,9 +43,13 @@ struct reduce_strided {
       load_pack<V, kPlain>(x, p, at, 0, element, accesses);
       return at.weight;
     };
-    const auto add = [&](const Pack<V, typename Map::Inputs> &x, Index position) {
+    const auto add = [&](Pack<V, typename Map::Inputs> &x, Index position) {
+      if (!kPlain) spread_pack<V>(x, p, 0, accesses);
 #pragma unroll
-      for (int v = 0; v < V; ++v) s[v] = F::combine(s[v], F::lift(apply_at<Map>(p, x, v), position));
+      for (int v = 0; v < V; ++v) {
+        const auto e = apply_at<Map>(p, x, v);
+        s[v] = kPlain ? F::append(s[v], e, position) : F::combine(s[v], F::lift(e, position));
+      }
     };
     Pack<V, typename Map::Inputs> x[kItems];
     Index position[kItems], r = begin + y;
@@ -65,7 +70,7 @@ struct reduce_strided {
   TCU_DEVICE static void column(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, Index begin, Index end,
                                 Index y, Index rows) {
     const unsigned accesses = V == 1 ? 0 : find_accesses<V>(typename Map::Inputs{}, p, o, 0, element);
-    if (V > 1 && accesses == 0 && p.n_folded == 1) rows_of<(V > 1)>(p, s, o, element, accesses, begin, end, y, rows);
+    if (accesses == 0 && p.n_folded == 1) rows_of<true>(p, s, o, element, accesses, begin, end, y, rows);
     else rows_of<false>(p, s, o, element, accesses, begin, end, y, rows);
   }
 

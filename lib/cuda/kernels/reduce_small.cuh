@@ -1,0 +1,104 @@
+// reduce.small: segments of up to some hundred elements ('R K').
+// Variant 1, one R mode, contiguous, every segment whole vectors of 16 bytes: p.lanes threads (a power of two up to a warp) have
+// the segment, kItems vectors of it in flight each, or of several segments where it has fewer. Variant 0 is the body of
+// reduce.contiguous, with few lanes.
+#pragma once
+#include "kernels/reduce_contiguous.cuh"
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+template <class Map, class Op, class Acc, class Out, class Index>
+struct reduce_small {
+  using F = fold_t<Op, Acc, Index>;
+  using State = typename F::State;
+  static constexpr int V = kVector<typename Map::Inputs>;
+  static constexpr int N = Map::Inputs::size;
+  static constexpr int kBlock = 256, kResident = 5, kItems = 4;
+
+  template <class P>
+  TCU_DEVICE static State fold_vector(const P &p, const Pack<V, typename Map::Inputs> &x, Index position, Index at) {
+    const Index weight = Index(p.mode[p.n_kept].weight);
+    State e[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v) e[v] = F::lift(apply_at<Map>(p, x, v), position + (at + v) * weight);
+    return combine_all<F>(e);
+  }
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    const int lanes = p.lanes, groups = kBlock / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
+    int log = 0;  // 1 << log vectors of an output for each lane
+    while (Index(lanes << log) * V < Index(p.folded)) ++log;
+    const int each = 1 << log, at_once = kItems >> log;
+    const Index n = Index(p.kept), vectors = Index(p.folded) / V, step = Index(gridDim.x) * groups * at_once;
+#pragma unroll 1
+    for (Index first = Index(blockIdx.x) * groups * at_once; first < n; first += step) {
+      Pack<V, typename Map::Inputs> x[kItems];
+      Offsets<N, Index> o[kItems];
+      const auto cell = [&](int k) { return first + (k >> log) * groups + group; };
+      const auto vector = [&](int k) { return Index((k & (each - 1)) * lanes + lane); };
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) {
+        if (cell(k) >= n || vector(k) >= vectors) continue;
+        decode(o[k], p, 0, p.n_kept, cell(k));
+        load_pack<V, true>(x[k], p, o[k], p.n_kept, vector(k) * V, 0);
+      }
+      State s[kItems];
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) {
+        s[k] = F::identity();
+        if (cell(k) < n && vector(k) < vectors) s[k] = fold_vector(p, x[k], o[k].weight, vector(k) * V);
+      }
+#pragma unroll
+      for (int h = 1; h < kItems; h *= 2)
+        if (h < each) {
+#pragma unroll
+          for (int k = 0; k + h < kItems; k += 2 * h) s[k] = F::combine(s[k], s[k + h]);
+        }
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) {
+        if (k & (each - 1)) continue;
+        s[k] = combine_group<F>(s[k], lanes, static_cast<State *>(nullptr));
+        if (lane == 0 && cell(k) < n) store_one<Out>(p, o[k].out, F::post(s[k]));
+      }
+    }
+  }
+};
+
+}  // namespace tcu::cuda
+#endif
+
+#if !defined(__CUDACC__)
+namespace tcu::cuda::rows {
+
+struct ReduceSmall : ReduceContiguous {
+  static constexpr int kItems = 4, kLanes = 16;
+  static bool accepts(const Problem &p, const Device &d) {
+    return ReduceContiguous::accepts(p, d) && p.reduced() <= kItems * kLanes * vector_of(p, false);
+  }
+  // One row an output, and vectors throughout.
+  static bool whole(const Problem &p) {
+    const int v = vector_of(p, false);
+    if (v == 1 || p.modes[0].role != Role::R || p.modes.n_of(Role::R) != 1) return false;
+    for (int k = 1; k <= p.n_inputs; ++k)
+      if (p.modes[0].stride[k] != 1 || !rows_aligned(p, 0, k, v)) return false;
+    return true;
+  }
+  static LaunchConfig configure(const Problem &p, const Device &d) {
+    if (!whole(p)) return configure_lanes("reduce.small", p, d, lanes_for(p, d, kLanes));
+    const int64_t vectors = p.reduced() / vector_of(p, false);
+    // two lanes at the least where there are two vectors: what a warp reads at once is then whole sectors of 32 bytes
+    int lanes = vectors > 1 ? 2 : 1;
+    while (lanes * kItems < vectors) lanes *= 2;
+    LaunchConfig c = configure_lanes("reduce.small", p, d, lanes);
+    c.variant = 1;
+    return c;
+  }
+  static Instance instance(const Problem &p, const LaunchConfig &c) {
+    return c.variant ? instance_of("reduce_small", p) : ReduceContiguous::instance(p, c);
+  }
+};
+
+}  // namespace tcu::cuda::rows
+#endif

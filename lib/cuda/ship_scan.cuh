@@ -1,0 +1,35 @@
+// Scans of one input as it is.
+#pragma once
+#include "cuda/ship.cuh"
+#include "kernels/scan_across.cuh"
+#include "kernels/scan_along.cuh"
+#include "kernels/scan_lookback.cuh"
+
+namespace tcu::cuda {
+
+template <class Op_, class In, class Acc, class Out>
+void ship_scan_of(ShippedTable &t, const char *op) {
+  const std::string fold = std::string("fold::") + op, acc = text_of<Acc>(), out = text_of<Out>(), index = "int32_t";
+  const auto add = [&](const char *body, std::initializer_list<std::string> arguments, const void *kernel) {
+    t.add(body, arguments, Expr::identity(), {dtype_of<In>::value}, kernel);
+  };
+  using Map = Identity<In>;
+  constexpr int full = kVector<typename Map::Inputs, Out>, most = 16 / int(sizeof(Acc)), wide = full < most ? full : most;
+  add("scan_along", {fold, acc, out, index}, kernel_address<&entry<scan_along<Map, Op_, Acc, Out, int32_t>>>());
+  add("scan_across", {fold, acc, out, index, "1"}, kernel_address<&entry<scan_across<Map, Op_, Acc, Out, int32_t, 1>>>());
+  if constexpr (wide > 1)
+    add("scan_across", {fold, acc, out, index, std::to_string(wide)},
+        kernel_address<&entry<scan_across<Map, Op_, Acc, Out, int32_t, wide>>>());
+  add("scan_lookback", {fold, acc, out, index}, kernel_address<&entry<scan_lookback<Map, Op_, Acc, Out, int32_t>>>());
+}
+template <class In, class Sum>
+void ship_scans(ShippedTable &t) {
+  using T = compute_t<In>;
+  using Out = stored_t<In, Sum>;
+  ship_scan_of<fold::sum, In, Sum, Out>(t, "sum");
+  ship_scan_of<fold::max, In, T, In>(t, "max");
+  ship_scan_of<fold::prod, In, Sum, Out>(t, "prod");
+  ship_scan_of<fold::min, In, T, In>(t, "min");
+}
+
+}  // namespace tcu::cuda
