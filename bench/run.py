@@ -56,7 +56,8 @@ def arguments():
     p.add_argument("--peers", help="comma-separated, or 'none'; default: all that are installed")
     p.add_argument("--kernel", help="pin this kernel of the library; leaves latest.json alone")
     p.add_argument("--budget", type=float, help="seconds for everything (170 if quick, else 540)")
-    p.add_argument("--no-build", action="store_true", help="use the programs in build/release/bench as they are")
+    p.add_argument("--no-build", action="store_true", default=bool(os.environ.get("TCUOPS_NO_BUILD")),
+                   help="use the programs in build/release/bench as they are")
     p.add_argument("--compare", nargs=2, metavar=("OLD", "NEW"), help="measure nothing: what moved between two results")
     return p.parse_args()
 
