@@ -21,7 +21,6 @@ LaunchConfig configure_broadcast(const Problem &p, void (*cut)(Grid &, int64_t r
   cut(g, tile_bytes(p) / 4);
   LaunchConfig c;
   c.grid = g.boxes(any_axis);
-  c.items = int(g.box_elements());
   return c;
 }
 

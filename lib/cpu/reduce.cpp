@@ -58,7 +58,6 @@ LaunchConfig configure_reduce(const Problem &p, const ReduceCut &how) {
   LaunchConfig c;
   c.split = parts_of(p, how);
   c.grid = g.boxes([&](int m) { return kept_axis(g, m); }) * c.split;
-  c.items = int(g.box_elements());
   if (c.split > 1) {
     int64_t kept_box = 1;
     for (int m = 0; m < g.n; ++m)

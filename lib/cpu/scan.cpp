@@ -29,7 +29,6 @@ LaunchConfig configure_scan(const Problem &p, ScanCut cut) {
   const int s = scanned_mode(p);
   LaunchConfig c;
   c.grid = g.boxes([s](int m) { return m != s; });
-  c.items = int(g.box_elements());
   return c;
 }
 

@@ -22,8 +22,6 @@ using ScanCut = void (*)(Grid &, int s, int64_t room);
 LaunchConfig configure_scan(const Problem &p, ScanCut cut);
 std::shared_ptr<const void> prepare_scan(const Problem &p, ScanCut cut);
 void launch_scan(const Plan &plan, const Execution &e, Backend &backend);
-// Several threads along one line; see scan_split.cpp.
-void launch_scan_split(const Plan &plan, const Execution &e, Backend &backend);
 
 inline int scanned_mode(const Problem &p) {
   for (int m = 0; m < p.modes.size(); ++m)

@@ -108,7 +108,7 @@ std::string source_of(const Instance &f) {
          "namespace tcu::cuda {\n" + map_text(f) +
          "using Body = " + f.body + "<Map, " + f.arguments + ">;\n"
          "}\n"
-         "extern \"C\" __global__ void __launch_bounds__(tcu::cuda::Body::kBlock, tcu::cuda::Body::kResident)\n"
+         "extern \"C\" __global__ void __launch_bounds__(tcu::cuda::kThreads, tcu::cuda::Body::kResident)\n"
          "kernel(const __grid_constant__ tcu::cuda::" + params_text(f.size) + " p) {\n"
          "  tcu::cuda::Body::run(p);\n"
          "}\n"

@@ -31,7 +31,7 @@ void fill(P &to, const Prepared &prepared, const Plan &plan, const Execution &e)
     mode.weight = p.n_operands() > p.position_operand() ? m.stride[p.position_operand()] : 0;
     set_division(m.extent, mode.multiplier, mode.shift);
   }
-  to.split = plan.config.split, to.lanes = plan.config.items;
+  to.split = plan.config.split, to.lanes = plan.config.lanes, to.detail = plan.config.detail;
   to.chunk = to.split > 1 ? plan.config.chunk : to.folded;  // uncut: all of it
   to.flags = (p.reads_out ? kReadsOut : 0) | (p.scan.exclusive ? kExclusive : 0) | (p.scan.reverse ? kReverse : 0) |
              (plan.post != DType::bool_ && !is_one(e.alpha, plan.post) ? kScales : 0);

@@ -25,7 +25,7 @@ struct Device {
   int64_t memory_bytes = 0;
 };
 
-// How a kernel is launched. What `split`, `vector` and `items` mean is said in the kernel's file.
+// How a kernel is launched. What `split`, `vector` and `detail` mean is said in the kernel's file.
 struct LaunchConfig {
   int64_t grid = 1;       // blocks (cuda) or tasks (cpu)
   int block = 1;          // threads a block
@@ -33,7 +33,8 @@ struct LaunchConfig {
   int64_t split = 1;      // parts that one output's elements are cut into
   int64_t chunk = 0;      // elements, or rows of them, in such a part
   int vector = 1;         // elements of one access
-  int items = 1;          // accesses, or elements, a thread has in flight
+  int lanes = 1;          // threads that work together on one output, or one line
+  int detail = 0;         // what else the kernel is told
   int variant = 0;        // which instantiation, where a kernel has several
   size_t workspace_bytes = 0;
   size_t zeroed_bytes = 0;  // leading part of the workspace that must be zero at the launch

@@ -16,7 +16,7 @@ constexpr Tuning table[] = {
     {"reduce.strided",      0,    0,     16},  // untuned
     {"reduce.split",        0,    0,     4},   // blocks that the elements are cut for: as many as are resident
     {"reduce.general",      0,    0,     16},  // untuned
-    {"scan.lookback",       0,    0,     4},   // untuned
+    {"scan.lookback",       0,    0,     3},   // as many as are resident
     {"scan.lines",          0,    0,     16},  // untuned
     {"scan.general",        0,    0,     16},  // untuned
     {nullptr,               0,    0,     8},

@@ -119,3 +119,47 @@ TEST_CASE("cuda: a scan over several look-back sections", "[cuda][scan]") {
     return tcu_scan(context(), &o, TCU_REDUCE_SUM, nullptr, 1, &v, 0, &with);
   });
 }
+
+// A scan of a + b + c from inputs of different widths, each of which scan.lookback copies to shared memory in words of its own.
+TEST_CASE("cuda: scans of expressions over several inputs", "[cuda][scan]") {
+  NEEDS_CUDA();
+  Rng rng(7);
+  const auto node = [](int32_t kind, int32_t index) {
+    tcu_node_t n{};
+    n.kind = kind, n.index = index;
+    return n;
+  };
+  const tcu_node_t nodes[] = {node(TCU_NODE_INPUT, 0), node(TCU_NODE_INPUT, 1), node(TCU_NODE_OP, TCU_OP_ADD), node(TCU_NODE_INPUT, 2),
+                              node(TCU_NODE_OP, TCU_OP_ADD)};
+  tcu_expr_t expr = nullptr;
+  REQUIRE(tcu_expr_create(&expr, nodes, 5) == TCU_OK);
+  const tcu_dtype_t types[][3] = {{TCU_FLOAT32, TCU_FLOAT16, TCU_BOOL}, {TCU_FLOAT64, TCU_INT8, TCU_INT32}};
+  std::vector<int> runs;
+  for (const auto &in : types)
+    for (const bool plain : {true, false}) {
+      const Sizes extents = {support::pick(rng, 8200, 12000), 2};
+      std::vector<std::unique_ptr<Tensor>> inputs;
+      std::vector<tcu_tensor_t> views;
+      for (const tcu_dtype_t d : in) {
+        inputs.push_back(std::make_unique<Tensor>(rng, d, extents, !plain, plain));
+        inputs.back()->fill([&] { return double(support::pick(rng, 0, 1)); });
+        views.push_back(inputs.back()->view());
+      }
+      Tensor out(rng, in[0], extents, false, plain);
+      out.fill([] { return 1.0; });
+      oracle::Tensor sum{extents, support::dense(extents), {}, 0};
+      support::for_each_index(extents, [&](const Sizes &i) {
+        double x = 0;
+        for (const auto &t : inputs) x += decode(t->dtype, t->at(i));
+        sum.data.push_back(x);
+      });
+      const tcu_tensor_t o = out.view();
+      tcu_options_t options = TCU_OPTIONS_INIT;
+      on_every_kernel("scan", out, scan(oracle::Fold::sum, extents, sum, {0, false, false}, 0), options, runs, inputs[0]->text(),
+                      [&](const tcu_options_t &with) {
+                        return tcu_scan(context(), &o, TCU_REDUCE_SUM, expr, 3, views.data(), 0, &with);
+                      });
+    }
+  tcu_expr_destroy(expr);
+  report("scan", runs);
+}

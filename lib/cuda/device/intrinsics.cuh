@@ -14,6 +14,7 @@
 #define TCU_DEVICE __device__ __forceinline__
 #if !defined(TCU_EMULATOR)
 #define TCU_SHARED(type, name, count) __shared__ type name[count]
+#define TCU_DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 #endif
 
 namespace tcu::cuda {
@@ -60,6 +61,7 @@ template <class T, int V, bool kWord = (V > 1 && sizeof(T) * V <= 16)>
 struct Raw {
   Vec<T, V> elements;
   TCU_DEVICE static Raw of(const Vec<T, V> &e) { return {e}; }
+  TCU_DEVICE static Raw staged(const T *p) { return {*reinterpret_cast<const Vec<T, V> *>(p)}; }
   TCU_DEVICE Vec<T, V> get() const { return elements; }
 };
 template <class T, int V>
@@ -67,6 +69,7 @@ struct Raw<T, V, true> {
   word_t<T, V> word;
   TCU_DEVICE static Raw of(const Vec<T, V> &e) { return {__builtin_bit_cast(word_t<T, V>, e)}; }
   TCU_DEVICE static Raw load(const T *p) { return {__ldcs(reinterpret_cast<const word_t<T, V> *>(p))}; }
+  TCU_DEVICE static Raw staged(const T *p) { return {*reinterpret_cast<const word_t<T, V> *>(p)}; }  // in shared memory
   TCU_DEVICE Vec<T, V> get() const { return __builtin_bit_cast(Vec<T, V>, word); }
 };
 
@@ -101,6 +104,35 @@ TCU_DEVICE T shuffle_up(const T &x, int lanes, int width) {
 template <class T>
 TCU_DEVICE T shuffle(const T &x, int lane, int width) {
   return by_words(x, [=](unsigned w) { return __shfl_sync(kAllLanes, w, lane, width); });
+}
+
+// One word of Bytes from global to shared memory, both aligned to it. From 4 bytes on it arrives behind the thread's back where
+// the machine can do that: after await_copies<n>() in all groups of copies but the thread's last n, closed by end_of_copies().
+template <int Bytes>
+TCU_DEVICE void copy_ahead(void *to, const void *from) {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 800
+  if constexpr (Bytes == 16) {
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" : : "r"(unsigned(__cvta_generic_to_shared(to))), "l"(from) : "memory");
+    return;
+  } else if constexpr (Bytes >= 4) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;"
+                 : : "r"(unsigned(__cvta_generic_to_shared(to))), "l"(from), "n"(Bytes) : "memory");
+    return;
+  }
+#endif
+  using Word = typename word_of<Bytes>::type;
+  *static_cast<Word *>(to) = *static_cast<const Word *>(from);
+}
+TCU_DEVICE void end_of_copies() {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" : : : "memory");
+#endif
+}
+template <int N>
+TCU_DEVICE void await_copies() {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" : : "n"(N) : "memory");
+#endif
 }
 
 // Words between blocks, each whole and without order against other memory.

@@ -4,6 +4,9 @@
 
 namespace tcu::cuda {
 
+// Threads of a block, in every kernel.
+inline constexpr int kThreads = 256;
+
 // A number in its compute type.
 struct alignas(16) Slot {
   unsigned char bytes[16];
@@ -36,7 +39,8 @@ struct Params {
   const void *in[I];
   int64_t kept, folded;       // products of the extents: of K modes, of R or S modes
   int64_t split, chunk;       // parts that the folded elements are cut into, and how many of them (or rows) each has
-  int32_t lanes;              // threads that work together, or what else the kernel's file says
+  int32_t lanes;              // threads that work together
+  int32_t detail;             // what the kernel's file says
   int32_t n_kept, n_folded;   // modes: the K modes first, then R or S, each from the fastest to the slowest
   int32_t flags;
   int32_t selector;           // of the op, in functions that hold several (shipped_broadcast_any.cu)

@@ -1,5 +1,5 @@
 // broadcast.flat: one K mode, along which out is contiguous and every input is contiguous or one element ('K').
-// A block takes tiles of kBlock * kItems vectors of 16 bytes, grid-stride; a thread has kItems vectors of every input in
+// A block takes tiles of kThreads * kItems vectors of 16 bytes, grid-stride; a thread has kItems vectors of every input in
 // flight before it computes. Elements before out's first aligned address and after the last whole vector go one by one, in
 // the same launch. Where an input is misaligned against out, or is one element, threads take single neighbouring elements
 // instead: still coalesced, at about two thirds of the speed.
@@ -7,12 +7,16 @@
 #pragma once
 #include "device/map.cuh"
 
+namespace tcu::cuda {
+inline constexpr int kFlatVectors = 4;  // that a thread has in flight
+}
+
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
 template <class Map, class Acc, class Out, class Index>
 struct broadcast_flat {
-  static constexpr int kBlock = 256, kResident = 4, kItems = 4;
+  static constexpr int kResident = 4, kItems = kFlatVectors;
   static constexpr int V = kVector<typename Map::Inputs, Out>;
   static constexpr int N = Map::Inputs::size;
 
@@ -31,17 +35,17 @@ struct broadcast_flat {
   template <int W, class P>
   TCU_DEVICE static void sweep(const P &p, Index head, Index n) {
     const Offsets<N, Index> start;
-    const Index tile = Index(kBlock) * kItems, step = Index(gridDim.x) * tile;
+    const Index tile = Index(kThreads) * kItems, step = Index(gridDim.x) * tile;
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * tile; first < n; first += step) {
       Elements<W> x[kItems];
       const Index at = first + Index(threadIdx.x);
 #pragma unroll
       for (int i = 0; i < kItems; ++i)
-        if (at + i * kBlock < n) load_pack<W, true>(x[i], p, start, 0, head + (at + i * kBlock) * W, 0);
+        if (at + i * kThreads < n) load_pack<W, true>(x[i], p, start, 0, head + (at + i * kThreads) * W, 0);
 #pragma unroll
       for (int i = 0; i < kItems; ++i)
-        if (at + i * kBlock < n) put<W>(p, head + (at + i * kBlock) * W, x[i]);
+        if (at + i * kThreads < n) put<W>(p, head + (at + i * kThreads) * W, x[i]);
     }
   }
 
@@ -91,8 +95,8 @@ struct BroadcastFlat {
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
-    c.block = 256, c.items = 4, c.vector = vector_of(p, true);
-    c.grid = persistent_grid("broadcast.flat", p, d, ceil_div(p.kept(), int64_t(c.block) * c.items * c.vector));
+    c.block = kThreads, c.vector = vector_of(p, true);
+    c.grid = persistent_grid("broadcast.flat", p, d, ceil_div(p.kept(), int64_t(kThreads) * kFlatVectors * c.vector));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {

@@ -2,17 +2,23 @@
 // The elements are numbered in canonical order, out's fastest mode first. A thread takes V neighbours along that mode, decodes
 // their place once, and reads each input there as one vector, as one element (a stride of 0), or one by one. V is the longest
 // of 16 bytes, 8 bytes and one element that out's fastest mode allows: contiguous, aligned, and a multiple of V. With V = 1
-// neighbouring threads have neighbouring elements. Bit i of p.lanes is set where input i cannot be read as vectors. Divisions are multiplications where indices fit 32 bits.
+// neighbouring threads have neighbouring elements. Bit i of p.detail is set where input i cannot be
+// read as vectors. Divisions are multiplications where indices fit 32 bits.
 // In place: an element is written by the thread that read it, after it did.
 #pragma once
 #include "device/map.cuh"
+
+namespace tcu::cuda {
+// Steps that a thread has in flight.
+TCU_FN constexpr int general_steps(int vector, int longest) { return vector > 1 && vector == longest ? 2 : 4; }
+}
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
 template <class Map, class Acc, class Out, class Index, int V>
 struct broadcast_general {
-  static constexpr int kBlock = 256, kResident = 4, kItems = V == kVector<typename Map::Inputs, Out> && V > 1 ? 2 : 4;
+  static constexpr int kResident = 4, kItems = general_steps(V, kVector<typename Map::Inputs, Out>);
   static constexpr int N = Map::Inputs::size;
 
   // Where step `at` lies: offsets without the fastest mode, and the element along that.
@@ -29,11 +35,11 @@ struct broadcast_general {
   }
   template <class P>
   TCU_DEVICE static void load(const P &p, Pack<V, typename Map::Inputs> &x, const Offsets<N, Index> &o, Index element) {
-    load_pack<V, false>(x, p, o, 0, element, unsigned(p.lanes));
+    load_pack<V, false>(x, p, o, 0, element, unsigned(p.detail));
   }
   template <class P>
   TCU_DEVICE static void put(const P &p, Pack<V, typename Map::Inputs> &x, const Offsets<N, Index> &o, Index element) {
-    spread_pack<V>(x, p, 0, unsigned(p.lanes));
+    spread_pack<V>(x, p, 0, unsigned(p.detail));
     Vec<Acc, V> y;
 #pragma unroll
     for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(apply_at<Map>(p, x, v));
@@ -43,7 +49,7 @@ struct broadcast_general {
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     const Index n = Index(p.kept) / V;
-    const Index tile = Index(kBlock) * kItems, step = Index(gridDim.x) * tile;
+    const Index tile = Index(kThreads) * kItems, step = Index(gridDim.x) * tile;
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * tile; first < n; first += step) {
       Pack<V, typename Map::Inputs> x[kItems];
@@ -51,7 +57,7 @@ struct broadcast_general {
       Index element[kItems];
 #pragma unroll
       for (int i = 0; i < kItems; ++i) {
-        const Index at = first + Index(threadIdx.x) + i * kBlock;
+        const Index at = first + Index(threadIdx.x) + i * kThreads;
         if (at < n) {
           element[i] = place(p, at, o[i]);
           load(p, x[i], o[i], element[i]);
@@ -59,7 +65,7 @@ struct broadcast_general {
       }
 #pragma unroll
       for (int i = 0; i < kItems; ++i) {
-        const Index at = first + Index(threadIdx.x) + i * kBlock;
+        const Index at = first + Index(threadIdx.x) + i * kThreads;
         if (at < n) put(p, x[i], o[i], element[i]);
       }
     }
@@ -86,11 +92,11 @@ struct BroadcastGeneral {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.vector = vector(p);
-    const int steps = c.vector > 1 && c.vector == vector_of(p, true) ? 2 : 4;
-    c.block = 256, c.items = 0;  // p.lanes
+    const int steps = general_steps(c.vector, vector_of(p, true));
+    c.block = kThreads;
     for (int i = 0; i < p.n_inputs && c.vector > 1; ++i)
-      c.items |= (p.modes[0].stride[1 + i] != 1 || !rows_aligned(p, 0, 1 + i, c.vector)) << i;
-    c.grid = persistent_grid("broadcast.general", p, d, ceil_div(p.kept(), int64_t(c.block) * steps * c.vector));
+      c.detail |= (p.modes[0].stride[1 + i] != 1 || !rows_aligned(p, 0, 1 + i, c.vector)) << i;
+    c.grid = persistent_grid("broadcast.general", p, d, ceil_div(p.kept(), int64_t(kThreads) * steps * c.vector));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {

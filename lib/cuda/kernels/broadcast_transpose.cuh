@@ -1,10 +1,15 @@
 // broadcast.transpose: an input whose fastest mode is not out's ('K K ...', permuted or transposed).
-// Tiles of kSide x kSide elements, along out's fastest mode and along mode p.lanes, in which such inputs are contiguous. An
+// Tiles of kSide x kSide elements, along out's fastest mode and along mode p.detail, in which such inputs are contiguous. An
 // input of that kind is read along its own fastest mode and turned round in shared memory; the others are read as they lie.
 // Either way a row of a tile is one contiguous piece of memory for kSide neighbouring threads.
 // In place: an element is written by the thread that read it, after it did (an operand with out's layout is never turned).
 #pragma once
 #include "device/map.cuh"
+
+namespace tcu::cuda {
+// Of a tile, for elements of so many bytes: what fits the static shared memory.
+TCU_FN constexpr int transpose_side(int bytes) { return bytes <= 4 ? 64 : 32; }
+}
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
@@ -12,7 +17,7 @@ namespace tcu::cuda {
 template <class Map, class Acc, class Out, class Index>
 struct broadcast_transpose {
   static constexpr int N = Map::Inputs::size, kBytes = largest_of<typename Map::Inputs>::bytes;
-  static constexpr int kBlock = 256, kResident = 4, kSide = kBytes <= 4 ? 64 : 32, kRows = kBlock / kSide, kItems = kSide / kRows;
+  static constexpr int kResident = 4, kSide = transpose_side(kBytes), kRows = kThreads / kSide, kItems = kSide / kRows;
   static constexpr int kLine = kSide + 1;  // a column then lies in different banks
 
   struct Tile {
@@ -25,7 +30,7 @@ struct broadcast_transpose {
   template <int I = 0, class P, class T, class... R>
   TCU_DEVICE static void load(Pack<kItems, Types<T, R...>> &pack, const P &p, const Offsets<N, Index> &o, const Tile &tile,
                               int x, int y, void *shared) {
-    const auto &fast = p.mode[0], &other = p.mode[p.lanes];
+    const auto &fast = p.mode[0], &other = p.mode[p.detail];
     const T *from = static_cast<const T *>(p.in[I]) + (o.in[I] + tile.at[0] * Index(fast.in[I]) + tile.at[1] * Index(other.in[I]));
     const bool turned = is_turned(fast.in[I], other.in[I]);
     const Index along = Index(turned ? other.in[I] : fast.in[I]), across = Index(turned ? fast.in[I] : other.in[I]);
@@ -53,7 +58,7 @@ struct broadcast_transpose {
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(Slot, shared, (kSide * kLine * kBytes + int(sizeof(Slot)) - 1) / int(sizeof(Slot)));
-    const int x = int(threadIdx.x) % kSide, y = int(threadIdx.x) / kSide, t = p.lanes;
+    const int x = int(threadIdx.x) % kSide, y = int(threadIdx.x) / kSide, t = p.detail;
     const Index extent[2] = {Index(p.mode[0].extent), Index(p.mode[t].extent)};
     const Index along = (extent[0] + kSide - 1) / kSide, tiles = along * ((extent[1] + kSide - 1) / kSide);
     const Index n = tiles * (Index(p.kept) / (extent[0] * extent[1]));
@@ -110,8 +115,8 @@ struct BroadcastTranspose {
     const int m = other_mode(p);
     int bytes = 1;
     for (int k = 1; k <= p.n_inputs; ++k) bytes = std::max(bytes, bytes_of(p.dtype(k)));
-    const int64_t side = bytes <= 4 ? 64 : 32, e0 = p.modes[0].extent, e1 = p.modes[m].extent;
-    c.block = 256, c.items = m;  // p.lanes
+    const int64_t side = transpose_side(bytes), e0 = p.modes[0].extent, e1 = p.modes[m].extent;
+    c.block = kThreads, c.detail = m;
     c.grid = persistent_grid("broadcast.transpose", p, d, ceil_div(e0, side) * ceil_div(e1, side) * (p.kept() / (e0 * e1)));
     return c;
   }

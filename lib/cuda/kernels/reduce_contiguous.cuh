@@ -22,7 +22,7 @@ struct reduce_contiguous {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kBlock = 256, kResident = 4, kItems = 4, kSingles = V > 1 && N == 1 ? 2 : 4;
+  static constexpr int kResident = 4, kItems = 4, kSingles = V > 1 && N == 1 ? 2 : 4;
 
   // Elements at, at + 1, ... of a row, onto what came before them in it.
   template <int W, class P>
@@ -182,7 +182,6 @@ struct reduce_contiguous {
 namespace tcu::cuda::rows {
 
 struct ReduceContiguous {
-  static constexpr int kBlock = 256;
   static bool accepts(const Problem &p, const Device &) {
     const Mode *r = fastest(p, Role::R);
     if (!r) return false;
@@ -202,12 +201,12 @@ struct ReduceContiguous {
   }
   static LaunchConfig configure_lanes(const char *row, const Problem &p, const Device &d, int lanes) {
     LaunchConfig c;
-    c.block = kBlock, c.items = lanes, c.vector = vector_of(p, false), c.chunk = p.reduced();
-    c.grid = persistent_grid(row, p, d, ceil_div(p.kept(), kBlock / lanes));
+    c.block = kThreads, c.lanes = lanes, c.vector = vector_of(p, false), c.chunk = p.reduced();
+    c.grid = persistent_grid(row, p, d, ceil_div(p.kept(), kThreads / lanes));
     return c;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
-    return configure_lanes("reduce.contiguous", p, d, std::max(32, lanes_for(p, d, kBlock)));
+    return configure_lanes("reduce.contiguous", p, d, std::max(32, lanes_for(p, d, kThreads)));
   }
   static Instance instance(const Problem &p, const LaunchConfig &) { return instance_of("reduce_contiguous", p); }
   static Instance instance_of(const char *body, const Problem &p) {

@@ -13,12 +13,12 @@ struct reduce_general {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kBlock = 256, kResident = 4;
+  static constexpr int kResident = 4;
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(State, shared, 32);
-    const int lanes = p.lanes, groups = kBlock / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
+    const int lanes = p.lanes, groups = kThreads / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
     const Index n = Index(p.kept), folded = Index(p.folded), step = Index(gridDim.x) * groups;
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * groups; first < n; first += step) {
@@ -51,16 +51,15 @@ struct reduce_general {
 namespace tcu::cuda::rows {
 
 struct ReduceGeneral {
-  static constexpr int kBlock = 256;
   static bool accepts(const Problem &, const Device &) { return true; }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
-    c.block = kBlock, c.items = 1;
+    c.block = kThreads, c.lanes = 1;
     // more lanes while the device is not full, or while elements are many
-    while (c.items < kBlock && c.items < p.reduced() &&
-           (p.kept() * c.items < int64_t(d.processors) * 2048 || p.reduced() / c.items > 64))
-      c.items *= 2;
-    c.grid = persistent_grid("reduce.general", p, d, ceil_div(p.kept(), kBlock / c.items));
+    while (c.lanes < kThreads && c.lanes < p.reduced() &&
+           (p.kept() * c.lanes < int64_t(d.processors) * 2048 || p.reduced() / c.lanes > 64))
+      c.lanes *= 2;
+    c.grid = persistent_grid("reduce.general", p, d, ceil_div(p.kept(), kThreads / c.lanes));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {

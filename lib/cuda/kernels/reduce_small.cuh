@@ -14,7 +14,7 @@ struct reduce_small {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kBlock = 256, kResident = 5, kItems = 4;
+  static constexpr int kResident = 5, kItems = 4;
 
   template <class P>
   TCU_DEVICE static State fold_vector(const P &p, const Pack<V, typename Map::Inputs> &x, Index position, Index at) {
@@ -27,7 +27,7 @@ struct reduce_small {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    const int lanes = p.lanes, groups = kBlock / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
+    const int lanes = p.lanes, groups = kThreads / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
     int log = 0;  // 1 << log vectors of an output for each lane
     while (Index(lanes << log) * V < Index(p.folded)) ++log;
     const int each = 1 << log, at_once = kItems >> log;

@@ -10,7 +10,6 @@
 namespace tcu::cuda::rows {
 
 struct ReduceSplit {
-  static constexpr int kBlock = 256;
   static constexpr int64_t kLeast = 4096;  // elements that a part should have, at the least
   static bool contiguous(const Problem &p, const Device &d) {
     return p.modes.size() > 0 && p.modes[0].role == Role::R && ReduceContiguous::accepts(p, d);
@@ -51,18 +50,18 @@ struct ReduceSplit {
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
-    c.block = kBlock;
+    c.block = kThreads;
     const int state = 16;  // bytes, at most
     int64_t units, elements;  // that are cut, and elements in one
     int64_t states = 1;       // of one part
     if (contiguous(p, d)) {
       const int64_t rows = ReduceContiguous::rows(p), extent = fastest(p, Role::R)->extent;
-      c.items = kBlock, c.vector = vector_of(p, false);
+      c.lanes = kThreads, c.vector = vector_of(p, false);
       units = rows == 1 ? extent : rows, elements = rows == 1 ? 1 : extent;
     } else {
       c.variant = ReduceStrided::wide(p) ? 2 : 1;
-      c.items = lanes(p), c.vector = c.variant == 2 ? vector_of(p, false) : 1;
-      units = p.reduced(), elements = int64_t(c.items) * c.vector;
+      c.lanes = lanes(p), c.vector = c.variant == 2 ? vector_of(p, false) : 1;
+      units = p.reduced(), elements = int64_t(c.lanes) * c.vector;
       states = elements;
     }
     const int64_t n = cells(p, d);

@@ -17,7 +17,7 @@ struct reduce_strided {
   using State = typename F::State;
   static constexpr int V = kWide ? kVector<typename Map::Inputs> : 1;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kBlock = 256, kResident = 4, kItems = !kWide ? 8 : sizeof(State) > sizeof(Acc) ? 2 : 4;
+  static constexpr int kResident = 4, kItems = !kWide ? 8 : sizeof(State) > sizeof(Acc) ? 2 : 4;
   static constexpr int kTogether = V < 4 ? 8 : 4;  // parts in flight when they are put together
 
   // Rows begin + y, begin + y + rows, ... of the V outputs whose inputs start at element `element` of the fastest mode.
@@ -76,7 +76,7 @@ struct reduce_strided {
 
   // The states of the block's rows as those of row 0.
   TCU_DEVICE static void combine_rows(State (&s)[V], int lanes, int x, int y, State *shared) {
-    const int rows = kBlock / lanes;
+    const int rows = kThreads / lanes;
     if (rows == 1) return;
 #pragma unroll 1
     for (int h = rows / 2; h > 0; h /= 2) {
@@ -92,8 +92,8 @@ struct reduce_strided {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(State, shared, kBlock / 2);
-    const int lanes = p.lanes, x = int(threadIdx.x) % lanes, y = int(threadIdx.x) / lanes, rows = kBlock / lanes;
+    TCU_SHARED(State, shared, kThreads / 2);
+    const int lanes = p.lanes, x = int(threadIdx.x) % lanes, y = int(threadIdx.x) / lanes, rows = kThreads / lanes;
     const Index vectors = Index(p.kept) / V, tiles = (vectors + lanes - 1) / lanes, n = tiles * Index(p.split);
 #pragma unroll 1
     for (Index item = blockIdx.x; item < n; item += gridDim.x) {
@@ -158,7 +158,6 @@ struct reduce_strided {
 namespace tcu::cuda::rows {
 
 struct ReduceStrided {
-  static constexpr int kBlock = 256;
   static bool accepts(const Problem &p, const Device &) {
     if (p.modes.size() < 2 || p.modes[0].role != Role::K || !fastest(p, Role::R)) return false;
     for (int k = 1; k <= p.n_inputs; ++k)
@@ -178,15 +177,15 @@ struct ReduceStrided {
   static int lanes_for(const Problem &p, const Device &d) {
     const int64_t n = vectors(p);
     int lanes = 1;
-    while (lanes < kBlock && lanes < n) lanes *= 2;
-    while (lanes > 32 && ceil_div(n, lanes) < 2 * d.processors && kBlock / lanes < p.reduced()) lanes /= 2;
+    while (lanes < kThreads && lanes < n) lanes *= 2;
+    while (lanes > 32 && ceil_div(n, lanes) < 2 * d.processors && kThreads / lanes < p.reduced()) lanes /= 2;
     return lanes;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.variant = wide(p) ? 2 : 1;
-    c.block = kBlock, c.items = lanes_for(p, d), c.vector = wide(p) ? vector_of(p, false) : 1, c.chunk = p.reduced();
-    c.grid = persistent_grid("reduce.strided", p, d, ceil_div(vectors(p), c.items));
+    c.block = kThreads, c.lanes = lanes_for(p, d), c.vector = wide(p) ? vector_of(p, false) : 1, c.chunk = p.reduced();
+    c.grid = persistent_grid("reduce.strided", p, d, ceil_div(vectors(p), c.lanes));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {

@@ -8,6 +8,10 @@
 #pragma once
 #include "device/scan.cuh"
 
+namespace tcu::cuda {
+inline constexpr int kAcrossSteps = 8;  // that a thread has in flight, at most
+}
+
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
@@ -16,7 +20,7 @@ struct scan_across {
   using F = Fold<Op, Acc, Index>;
   static constexpr int N = Map::Inputs::size;
   static constexpr int kBytes = V * (largest_of<typename Map::Inputs>::bytes > 1 ? largest_of<typename Map::Inputs>::bytes : 2);
-  static constexpr int kBlock = 256, kResident = 4, kItems = 64 / kBytes < 8 ? 64 / kBytes : 8;  // 64 bytes in flight
+  static constexpr int kResident = 4, kItems = 64 / kBytes < kAcrossSteps ? 64 / kBytes : kAcrossSteps;  // 64 bytes in flight
   using Step = Pack<V, typename Map::Inputs>;
 
   // V neighbouring lines from element `element` of the fastest mode on.
@@ -58,9 +62,9 @@ struct scan_across {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(Acc, folds, kBlock * V);
-    TCU_SHARED(Acc, carries, kBlock * V);
-    const int lanes = p.lanes, column = int(threadIdx.x) % lanes, y = int(threadIdx.x) / lanes, rows = kBlock / lanes;
+    TCU_SHARED(Acc, folds, kThreads * V);
+    TCU_SHARED(Acc, carries, kThreads * V);
+    const int lanes = p.lanes, column = int(threadIdx.x) % lanes, y = int(threadIdx.x) / lanes, rows = kThreads / lanes;
     const bool exclusive = (p.flags & kExclusive) != 0;
     const Index vectors = Index(p.kept) / V, n = Index(p.folded);
 #pragma unroll 1
@@ -151,12 +155,12 @@ struct ScanLines {
     if (contiguous(p)) return ScanGeneral::configure_row("scan.lines", p, d);
     LaunchConfig c;
     c.variant = 1;
-    c.block = 256, c.vector = side_by_side(p, d);
+    c.block = kThreads, c.vector = side_by_side(p, d);
     const int64_t vectors = p.kept() / c.vector;
     // a warp across where there are as many; more where the lines are too short for the block's rows of steps
-    const auto idle = [&] { return int64_t(c.block / c.items) * 8 > fastest(p, Role::S)->extent; };
-    while (c.items < c.block && c.items < vectors && (c.items < 32 || idle())) c.items *= 2;
-    c.grid = persistent_grid("scan.lines", p, d, ceil_div(vectors, c.items));
+    const auto idle = [&] { return int64_t(kThreads / c.lanes) * kAcrossSteps > fastest(p, Role::S)->extent; };
+    while (c.lanes < kThreads && c.lanes < vectors && (c.lanes < 32 || idle())) c.lanes *= 2;
+    c.grid = persistent_grid("scan.lines", p, d, ceil_div(vectors, c.lanes));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {

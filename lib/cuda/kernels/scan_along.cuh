@@ -7,6 +7,10 @@
 #pragma once
 #include "device/scan.cuh"
 
+namespace tcu::cuda {
+inline constexpr int kScanPieces = 4;  // that a thread has in flight
+}
+
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
@@ -14,7 +18,7 @@ template <class Map, class Op, class Acc, class Out, class Index>
 struct scan_along {
   using F = Fold<Op, Acc, Index>;
   static constexpr int V = kVector<typename Map::Inputs, Out>;
-  static constexpr int kBlock = 256, kResident = 4, kItems = 4;
+  static constexpr int kResident = 4, kItems = kScanPieces;
   using Piece = Line<Map, F, Out, Index, V>;
 
   // Lines first, first + apart, ... of which the group's own pieces are read, scanned and written; `many` says whether a piece
@@ -45,7 +49,7 @@ struct scan_along {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    const int lanes = p.lanes, groups = kBlock / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
+    const int lanes = p.lanes, groups = kThreads / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
     const bool many = Index(p.folded) <= Index(lanes) * V, plain = many && Piece::all_plain(p);
     const Index lines = Index(p.kept), here = Index(groups) * (many ? kItems : 1), step = Index(gridDim.x) * here;
 #pragma unroll 1
@@ -65,14 +69,13 @@ struct scan_along {
 namespace tcu::cuda::rows {
 
 struct ScanGeneral {
-  static constexpr int kBlock = 256;
   static bool accepts(const Problem &, const Device &) { return true; }
   static LaunchConfig configure_row(const char *name, const Problem &p, const Device &d) {
     LaunchConfig c;
-    c.block = kBlock, c.vector = vector_of(p, true), c.items = 1;
-    while (c.items < 32 && int64_t(c.items) * c.vector < fastest(p, Role::S)->extent) c.items *= 2;
-    const bool many = fastest(p, Role::S)->extent <= int64_t(c.items) * c.vector;
-    c.grid = persistent_grid(name, p, d, ceil_div(p.kept(), kBlock / c.items * (many ? 4 : 1)));
+    c.block = kThreads, c.vector = vector_of(p, true), c.lanes = 1;
+    while (c.lanes < 32 && int64_t(c.lanes) * c.vector < fastest(p, Role::S)->extent) c.lanes *= 2;
+    const bool many = fastest(p, Role::S)->extent <= int64_t(c.lanes) * c.vector;
+    c.grid = persistent_grid(name, p, d, ceil_div(p.kept(), kThreads / c.lanes * (many ? kScanPieces : 1)));
     return c;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) { return configure_row("scan.general", p, d); }

@@ -1,45 +1,47 @@
 // scan.lookback: long lines along a contiguous S mode ('S', 'S K'), cut into tiles, read once.
 // Blocks take tiles in the order of a ticket, so that the tiles before one's own have been taken. A block adds up a tile and
-// publishes the sum; finds what comes before the tile by looking back (Merrill and Garland 2016, "Single-pass Parallel Prefix
-// Scan with Decoupled Look-back"); scans it in registers and shared memory, and writes it. It has three tiles in hand: one is
-// being read, one is added up, and one, published a round ago, looks back and finds what it looks for. Tiles wait only for
-// tiles before them and a block goes through its tiles in order, so that this is safe.
-// Unlike theirs the result has the same bits on every run. kScanGroup tiles are a group, and as many groups a section. What
-// comes before a tile is the sums of the tiles before it in its group, those of the groups before it in its section, and what
-// the section before leads to, each added by a fixed tree. The block of a group's last tile publishes the group's sum, and if
-// that ends a section, what it leads to: what is waited for one after another is a section, not a tile.
+// publishes the sum; learns what comes before the tile; scans it in registers and writes it. What comes before a tile it does
+// not find out for itself, as in decoupled look-back (Merrill and Garland 2016, "Single-pass Parallel Prefix Scan with
+// Decoupled Look-back"): the block with the first ticket looks back for all of them. It follows the published sums, scans them
+// in batches, and publishes what comes before each. So a tile waits for one word, one trip behind the slowest
+// tile before it, and the order in which sums are added is fixed: the result has the same bits on every run.
+// A block has p.detail tiles in hand (kScanTiles at most) in shared memory, and goes through them in order: the newest is on its
+// way; kReading rounds later it is added up and published; in its last round it is scanned and written. With p.detail = 0
+// shared memory has no room for them, and elements are read where they are used, twice.
 // What is published is its own flag: a state travels in 64-bit words of 32 bits each and a bit that says 'written', so that
 // neither side needs a fence and a wait is one trip to the L2 cache.
-// Workspace, zero at the launch: the ticket, padded to 16 bytes; the words of the tiles' sums, of the groups' sums, and of
-// what the sections lead to.
+// Workspace, zero at the launch: the ticket, padded to 16 bytes; the words of the tiles' sums; those of what comes before them.
+// Two blocks must be resident at once: the one that looks back, and another.
 // In place: a thread writes the elements that it read.
 #pragma once
 #include "device/scan.cuh"
+#include "device/stages.cuh"
 
 namespace tcu::cuda {
 #if defined(TCU_EMULATOR)
-inline constexpr int kScanGroup = 4;  // so that a small test has several sections
+inline constexpr int kScanBatch = 4;  // so that a small test has many
 #else
-inline constexpr int kScanGroup = 32;  // one for each lane of a warp
+inline constexpr int kScanBatch = 32;  // one tile for each lane of a warp
 #endif
+inline constexpr int kScanTiles = 4;
 // 64-bit words that a state of so many bytes travels in.
 TCU_FN constexpr int scan_words(int bytes) { return (bytes + 3) / 4; }
-// Vectors of a tile for each thread: as many as leave three tiles in registers.
-TCU_FN constexpr int scan_items(int vector, int state_bytes) {
-  const int n = 128 / (vector * state_bytes);
-  return n < 1 ? 1 : n > 4 ? 4 : n;
+// Vectors of a tile for each thread: what keeps 64 bytes of the inputs in shared memory and 128 of states in registers.
+TCU_FN constexpr int scan_items(int vector, int input_bytes, int state_bytes) {
+  int n = 4;
+  while (n > 1 && (n * vector * input_bytes > 64 || n * vector * (state_bytes < 4 ? 4 : state_bytes) > 128)) n /= 2;
+  return n;
 }
 }
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index>
-struct scan_lookback {
-  using F = Fold<Op, Acc, Index>;
-  static constexpr int V = kVector<typename Map::Inputs, Out>;
-  static constexpr int kBlock = 256, kResident = 2, kWarps = kBlock / 32, kItems = scan_items(V, sizeof(Acc));
+// A state as it is published.
+template <class Acc>
+struct Published {
   static constexpr int kWords = scan_words(sizeof(Acc));
+  uint64_t at[kWords];
 
   union Pieces {
     Acc value;
@@ -52,178 +54,206 @@ struct scan_lookback {
 #pragma unroll
     for (int k = 0; k < kWords; ++k) store_relaxed(to + k, uint64_t(1) << 32 | x.word[k]);
   }
-  // False if it is not there yet.
-  TCU_DEVICE static bool receive(const uint64_t *from, Acc &value) {
+  TCU_DEVICE static Published ask(const uint64_t *from) {
+    Published w;
+#pragma unroll
+    for (int k = 0; k < kWords; ++k) w.at[k] = load_relaxed(from + k);
+    return w;
+  }
+  TCU_DEVICE bool written() const {
+    bool all = true;
+#pragma unroll
+    for (int k = 0; k < kWords; ++k) all &= at[k] >> 32 != 0;
+    return all;
+  }
+  TCU_DEVICE Acc value() const {
     Pieces x;
-    bool written = true;
 #pragma unroll
-    for (int k = 0; k < kWords; ++k) {
-      const uint64_t w = load_relaxed(from + k);
-      x.word[k] = uint32_t(w);
-      written &= w >> 32 != 0;
-    }
-    value = x.value;
-    return written;
+    for (int k = 0; k < kWords; ++k) x.word[k] = uint32_t(at[k]);
+    return x.value;
   }
+};
 
-  TCU_DEVICE static Acc await(const uint64_t *from) {
-    Acc value;
-    while (!receive(from, value)) __nanosleep(20);
-    return value;
-  }
+template <class Map, class Op, class Acc, class Out, class Index>
+struct scan_lookback {
+  using F = Fold<Op, Acc, Index>;
+  using W = Published<Acc>;
+  using Inputs = typename Map::Inputs;
+  static constexpr int V = kVector<Inputs, Out>;
+  static constexpr int kResident = 3, kWarps = kThreads / 32;
+  static constexpr int kItems = scan_items(V, bytes_of_all<Inputs>::value, sizeof(Acc));
+  static constexpr int kReading = 1, kTickets = 2 * kScanTiles;
+  static constexpr Index kTile = Index(kThreads) * kItems * V;
+  using Ahead = Stages<Inputs, V, kThreads, kItems>;
 
-  // By a fixed tree.
-  TCU_DEVICE static Acc sum_of_lanes(Acc s) {
-#pragma unroll
-    for (int h = 16; h > 0; h /= 2) s = F::combine(s, shuffle_xor(s, h));
-    return s;
-  }
-  // Of the published states first..last-1, not more than a warp has lanes.
-  TCU_DEVICE static Acc sum_of(const uint64_t *from, Index first, Index last, int lane) {
-    return sum_of_lanes(first + lane < last ? await(from + (first + lane) * kWords) : F::identity());
-  }
-
-  using Piece = Line<Map, F, Out, Index, V>;
-  // Number t of a line: its elements as they are stored, where whole steps are one access.
+  // A tile, and its line, which is found anew where it is another than the last tile's.
   struct Tile {
-    Index number, t;  // the line's number; -1 where there is no tile
-    Piece line;
-    Pack<V, typename Map::Inputs> x[kItems];
-  };
-  TCU_DEVICE static Index step(Index t, int k) {
-    const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-    return t * Index(kBlock * kItems * V) + Index((warp * kItems + k) * 32 + lane) * V;
-  }
-  template <class P>
-  TCU_DEVICE static void start(const P &p, int64_t taken, Tile &tile) {
-    tile.number = -1;
-    if (taken >= p.kept * p.split) return;
-    tile.number = p.kept == 1 ? Index(0) : Index(taken) / Index(p.split);
-    tile.t = Index(taken) - tile.number * Index(p.split);
-    tile.line = Piece(p, tile.number);
-#pragma unroll
-    for (int k = 0; k < kItems; ++k)
-      if (tile.line.whole(step(tile.t, k))) tile.line.fetch(p, step(tile.t, k), tile.x[k]);
-  }
-  template <class P>
-  TCU_DEVICE static void lift(const P &p, const Tile &tile, Acc (&e)[kItems][V]) {
-#pragma unroll
-    for (int k = 0; k < kItems; ++k) {
-      if (tile.line.whole(step(tile.t, k))) tile.line.lift(p, tile.x[k], e[k]);
-      else tile.line.load_singly(p, step(tile.t, k), e[k]);
-    }
-  }
-  // A warp's part of the tile.
-  template <class P>
-  TCU_DEVICE static Acc sum_of_warp(const P &p, const Tile &tile) {
-    Acc e[kItems][V];
-    lift(p, tile, e);
-    Acc s = fold_all<V>(e[0]);
-#pragma unroll
-    for (int k = 1; k < kItems; ++k) s = F::combine(s, fold_all<V>(e[k]));
-    return sum_of_lanes(s);
-  }
+    Index number = -1, t = 0;  // of the line; of the tile in it
+    Line<Map, F, Out, Index, V> line;
 
-  // What tiles have published, in the workspace.
-  struct Published {
-    uint64_t *tiles, *groups, *sections;
     template <class P>
-    TCU_DEVICE Published(const P &p, Index line) {
-      const int64_t n = p.split, n_groups = (n + kScanGroup - 1) / kScanGroup, n_sections = (n_groups + kScanGroup - 1) / kScanGroup;
-      uint64_t *const start = static_cast<uint64_t *>(p.workspace) + 2;
-      tiles = start + line * n * kWords;
-      groups = start + (p.kept * n + line * n_groups) * kWords;
-      sections = start + (p.kept * (n + n_groups) + line * n_sections) * kWords;
+    TCU_DEVICE void go(const P &p, Index tile) {
+      const Index n = p.kept == 1 ? Index(0) : tile / Index(p.split);
+      t = tile - n * Index(p.split);
+      if (n != number) number = n, line = Line<Map, F, Out, Index, V>(p, n);
+    }
+    // The thread's k-th vector starts at this element of the line.
+    TCU_DEVICE Index at(int k) const {
+      const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
+      return t * kTile + Index((warp * kItems + k) * 32 + lane) * V;
+    }
+    template <class P>
+    TCU_DEVICE void fetch(const P &p, const Ahead &stages, int stage) const {
+#pragma unroll
+      for (int k = 0; k < kItems; ++k)
+        if (line.whole(at(k))) stages.fetch(p, line.o, line.memory(at(k), V), stage, k);
+    }
+    template <class P>
+    TCU_DEVICE void lift(const P &p, const Ahead &stages, bool staged, int stage, Acc (&e)[kItems][V]) const {
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) {
+        if (line.whole(at(k))) {
+          Pack<V, Inputs> x;
+          if (staged) stages.read(x, stage, k);
+          else line.fetch(p, at(k), x);
+          line.lift(p, x, e[k]);
+        } else {
+          line.load_singly(p, at(k), e[k]);
+        }
+      }
     }
   };
+
+  // What comes before every tile, by the whole block: a warp asks for a batch of sums and scans them, then the batches are
+  // chained. Lane l's result needs the lanes and batches before it only: it is told as soon as these are there.
   template <class P>
-  TCU_DEVICE static Acc before_section(const P &p, const Published &from, Index section) {
-    return section == 0 ? p.init.template as<Acc>() : await(from.sections + (section - 1) * kWords);
-  }
-  // Of what comes before a tile: warp 0 waits for what is in its group, warp 1 for what is in its section before that, warp 2
-  // for what is before the section.
-  template <class P>
-  TCU_DEVICE static Acc before_tile(const P &p, const Tile &tile, int warp, int lane) {
-    const Published from(p, tile.number);
-    const Index group = tile.t / kScanGroup, section = group / kScanGroup;
-    if (warp == 0) return sum_of(from.tiles, group * kScanGroup, tile.t, lane);
-    if (warp == 1) return sum_of(from.groups, section * kScanGroup, group, lane);
-    return before_section(p, from, section);
-  }
-  // By a warp, after tile t's sum was published: the sum of its group if it is the group's last, and so of the section.
-  template <class P>
-  TCU_DEVICE static void publish_group(const P &p, const Published &to, Index t, int lane) {
-    if ((t + 1) % kScanGroup != 0) return;
-    const Index group = t / kScanGroup, section = group / kScanGroup;
-    const Acc sum = sum_of(to.tiles, group * kScanGroup, t + 1, lane);
-    if (lane == 0) publish(to.groups + group * kWords, sum);
-    if ((group + 1) % kScanGroup != 0) return;
-    const Acc all = sum_of(to.groups, section * kScanGroup, group + 1, lane), start = before_section(p, to, section);
-    if (lane == 0) publish(to.sections + section * kWords, F::combine(start, all));
+  TCU_DEVICE static void look_back(const P &p, Index tiles, const uint64_t *sums, uint64_t *before) {
+    TCU_SHARED(Acc, totals, 2 * kWarps);  // of a batch, or of its part in the line that its last tile is in; by parity of the round
+    TCU_SHARED(bool, starts, 2 * kWarps);  // whether that line starts in the batch
+    TCU_SHARED(int, there, 2 * kWarps);    // tiles of a batch whose sums are known, with all before them in it
+    const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
+    const Acc init = p.init.template as<Acc>();
+    Acc carry = init;  // what the batches before tile `first` lead to
+    Index first = 0;
+    int told = 0;  // tiles of the batch there
+#pragma unroll 1
+    for (int parity = 0; first + told < tiles; parity ^= kWarps) {
+      const Index t = first + warp * kScanBatch + lane;
+      W w = {};
+      if (lane < kScanBatch && t < tiles) w = W::ask(sums + t * W::kWords);
+      const unsigned missing = ~__ballot_sync(kAllLanes, w.written());
+      const int known = missing ? __ffs(int(missing)) - 1 : 32;
+      const Index in_line = p.kept == 1 ? t : t % Index(p.split);
+      Acc s = lane < known ? w.value() : F::identity();
+#pragma unroll
+      for (int h = 1; h < kScanBatch; h *= 2) {
+        const Acc below = shuffle_up(s, h, 32);
+        if (lane >= h && in_line >= h) s = F::combine(below, s);
+      }
+      const Acc below = shuffle_up(s, 1, 32);
+      if (lane == kScanBatch - 1) totals[parity + warp] = s, starts[parity + warp] = in_line <= lane, there[parity + warp] = known;
+      __syncthreads();
+      int whole = 0;  // batches, one after another
+      Acc mine = carry;
+#pragma unroll 1
+      for (; whole < kWarps && there[parity + whole] == kScanBatch; ++whole) {
+        if (whole == warp) mine = carry;
+        carry = F::combine(starts[parity + whole] ? init : carry, totals[parity + whole]);
+      }
+      if (whole == warp) mine = carry;
+      if (warp <= whole && lane >= (warp == 0 ? told : 0) && lane < known) {
+        const Acc start = in_line <= lane ? init : mine;
+        W::publish(before + t * W::kWords, lane == 0 || in_line == 0 ? start : F::combine(start, below));
+      }
+      first += whole * kScanBatch;
+      told = whole < kWarps ? there[parity + whole] : 0;
+    }
   }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(unsigned, ticket, 1);
-    TCU_SHARED(Acc, sums, 3 * kWarps);  // of the warps' parts of a tile; the last round's are read until this round's barrier
-    TCU_SHARED(Acc, parts, 3);          // of what comes before a tile: in its group, in its section, before that
+    TCU_DYNAMIC_SHARED(Slot, shared);
+    TCU_SHARED(unsigned, tickets, kTickets);
+    TCU_SHARED(Acc, sums, kScanTiles * kWarps);  // of the warps' parts of the tiles in hand
+    const Ahead stages(shared);
     const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-    const bool exclusive = (p.flags & kExclusive) != 0;
+    const bool exclusive = (p.flags & kExclusive) != 0, staged = p.detail > 0;
+    const int n_stages = staged ? p.detail : kScanTiles;
+    const Index tiles = Index(p.kept) * Index(p.split);
+    uint64_t *const published = static_cast<uint64_t *>(p.workspace) + 2, *const before = published + int64_t(tiles) * W::kWords;
+    const auto take = [&] { return atomicAdd(static_cast<unsigned *>(p.workspace), 1u); };
 
-    const auto take = [&](unsigned n) { return atomicAdd(static_cast<unsigned *>(p.workspace), n); };
-    const auto add_up = [&](const Tile &a, int at) {
-      const Acc s = sum_of_warp(p, a);
-      if (lane == 0) sums[at * kWarps + warp] = s;
-    };
-    const auto tell = [&](const Tile &a, int at) {
-      if (warp != 0 && warp != kWarps - 1) return;
-      const Published to(p, a.number);
-      if (threadIdx.x == 0) publish(to.tiles + a.t * kWords, fold_all<kWarps>(sums + at * kWarps));
-      if (warp == kWarps - 1) publish_group(p, to, a.t, lane);
-    };
-
-    if (threadIdx.x == 0) ticket[0] = take(2);
+    if (threadIdx.x == 0) tickets[0] = take();
     __syncthreads();
-    Tile tile, next, after;
-    start(p, ticket[0], tile);
-    start(p, int64_t(ticket[0]) + 1, next);
-    if (tile.number < 0) return;
-    add_up(tile, 0);
-    __syncthreads();
-    tell(tile, 0);
+    if (tickets[0] == 0) {
+      look_back(p, tiles, published, before);
+      return;
+    }
+    const auto tile_of = [&](int round) { return int64_t(tickets[round % kTickets]) - 1; };
+    const auto next = [&](int stage) { return stage + 1 == n_stages ? 0 : stage + 1; };
+    Tile read, add, put;
+    int read_stage = 0, add_stage = 0, put_stage = 0;
 #pragma unroll 1
-    for (int at = 0; tile.number >= 0;) {
-      const int next_at = at == 2 ? 0 : at + 1;
-      unsigned taken = 0;
-      if (threadIdx.x == 0) taken = take(1);
-      if (next.number >= 0) add_up(next, next_at);
-      if (threadIdx.x == 0) ticket[0] = taken;
-      __syncthreads();
-      start(p, ticket[0], after);
-      if (next.number >= 0) tell(next, next_at);
-
-      Acc e[kItems][V], below[kItems], all[kItems];
-      lift(p, tile, e);
-      scan_lanes<F>(e, below, all, lane, 32);
-      if (warp < 3) {
-        const Acc part = before_tile(p, tile, warp, lane);
-        if (lane == 0) parts[warp] = part;
+    for (int round = 0;; ++round) {
+      const bool reads = tile_of(round) < tiles;
+      unsigned taken = unsigned(tiles) + 1;
+      if (threadIdx.x == 0 && reads) taken = take();
+      if (reads) {
+        read.go(p, Index(tile_of(round)));
+        if (staged) read.fetch(p, stages, read_stage);
       }
+      end_of_copies();
+      read_stage = next(read_stage);
+
+      const bool adds = round >= kReading && tile_of(round - kReading) < tiles;
+      if (adds) {
+        add.go(p, Index(tile_of(round - kReading)));
+        await_copies<kReading>();
+        Acc e[kItems][V];
+        add.lift(p, stages, staged, add_stage, e);
+        const Acc s = sum_of_warp(e);
+        if (lane == 0) sums[add_stage * kWarps + warp] = s;
+      }
+      if (threadIdx.x == 0) tickets[(round + 1) % kTickets] = taken;
       __syncthreads();
-      Acc base = F::combine(F::combine(parts[2], parts[1]), parts[0]);
+      if (adds && threadIdx.x == 0)
+        W::publish(published + tile_of(round - kReading) * W::kWords, fold_all<kWarps>(sums + add_stage * kWarps));
+      if (round >= kReading) add_stage = next(add_stage);
+
+      if (round < n_stages - 1) continue;
+      const int64_t tile = tile_of(round - (n_stages - 1));
+      if (tile >= tiles) break;
+      W known = W::ask(before + tile * W::kWords);  // long there, mostly, and then on its way while the tile is scanned
+      put.go(p, Index(tile));
+      Acc e[kItems][V], below[kItems], all[kItems];
+      put.lift(p, stages, staged, put_stage, e);
+      scan_lanes<F>(e, below, all, lane, 32);
+      while (!known.written()) {
+        __nanosleep(20);
+        known = W::ask(before + tile * W::kWords);
+      }
+      Acc base = known.value();
 #pragma unroll
       for (int w = 0; w < kWarps - 1; ++w)
-        if (w < warp) base = F::combine(base, sums[at * kWarps + w]);
+        if (w < warp) base = F::combine(base, sums[put_stage * kWarps + w]);
 #pragma unroll
       for (int k = 0; k < kItems; ++k) {
         put_before<F>(e[k], lane == 0 ? base : F::combine(base, below[k]), exclusive);
-        tile.line.store(p, step(tile.t, k), e[k]);
+        put.line.store(p, put.at(k), e[k]);
         base = F::combine(base, all[k]);
       }
-      tile = next, next = after, at = next_at;
+      put_stage = next(put_stage);
     }
   }
 
+  TCU_DEVICE static Acc sum_of_warp(const Acc (&e)[kItems][V]) {
+    Acc s = fold_all<V>(e[0]);
+#pragma unroll
+    for (int k = 1; k < kItems; ++k) s = F::combine(s, fold_all<V>(e[k]));
+#pragma unroll
+    for (int h = 16; h > 0; h /= 2) s = F::combine(s, shuffle_xor(s, h));
+    return s;
+  }
   // One after another.
   template <int n>
   TCU_DEVICE static Acc fold_all(const Acc *s) {
@@ -243,23 +273,32 @@ struct scan_lookback {
 namespace tcu::cuda::rows {
 
 struct ScanLookback {
-  static constexpr int kBlock = 256;
-  static int items(const Problem &p) { return scan_items(vector_of(p, true), bytes_of(p.acc)); }
-  static int64_t tile(const Problem &p) { return int64_t(kBlock) * items(p) * vector_of(p, true); }
+  static int input_bytes(const Problem &p) {
+    int bytes = 0;
+    for (int i = 0; i < p.n_inputs; ++i) bytes += bytes_of(p.in[i]);
+    return bytes;
+  }
+  static int64_t tile(const Problem &p) {
+    const int v = vector_of(p, true);
+    return int64_t(kThreads) * scan_items(v, input_bytes(p), bytes_of(p.acc)) * v;
+  }
   static bool accepts(const Problem &p, const Device &d) {
     const int64_t n = fastest(p, Role::S)->extent;
     // Lines of which there are enough, one warp each, are left to scan.lines unless they are very long.
     return ScanLines::contiguous(p) && n > tile(p) && (n >= 64 * tile(p) || p.kept() < int64_t(d.processors) * 32) &&
-           ceil_div(n, tile(p)) * p.kept() < (int64_t(1) << 31);
+           ceil_div(n, tile(p)) * p.kept() < (int64_t(1) << 31) - 1 && d.processors > 1;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
-    c.block = kBlock, c.vector = vector_of(p, true), c.items = items(p);
-    c.chunk = tile(p);
+    c.block = kThreads, c.vector = vector_of(p, true), c.chunk = tile(p);
     c.split = ceil_div(fastest(p, Role::S)->extent, c.chunk);
-    const int64_t groups = ceil_div(c.split, kScanGroup), states = (c.split + groups + ceil_div(groups, kScanGroup)) * p.kept();
-    c.grid = persistent_grid("scan.lookback", p, d, c.split * p.kept());
-    c.zeroed_bytes = c.workspace_bytes = size_t(16 + states * scan_words(bytes_of(p.acc)) * 8);
+    const int64_t tiles = c.split * p.kept(), stage = c.chunk * input_bytes(p), room = d.shared_bytes - 2048;
+    if (c.vector > 1 && room >= 3 * stage) {
+      c.detail = int(std::min<int64_t>(room / stage, kScanTiles));
+      c.shared_bytes = int(c.detail * stage);
+    }
+    c.grid = std::max<int64_t>(persistent_grid("scan.lookback", p, d, tiles + 1), 2);
+    c.zeroed_bytes = c.workspace_bytes = size_t(16 + 2 * tiles * scan_words(bytes_of(p.acc)) * 8);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {

@@ -156,7 +156,7 @@ bool take_turn(Block &block) {
 void run_blocks() {
   Random &random = launch->random;
   const unsigned threads = launch->block.x * launch->block.y * launch->block.z;
-  std::size_t most = settings().resident ? settings().resident : 1 + random.below(4);
+  std::size_t most = settings().resident ? settings().resident : 2 + random.below(3);
   most = std::max<std::size_t>(1, std::min(most, max_resident_threads / threads));
   while (launch->error.empty()) {
     while (launch->started < launch->total && launch->resident.size() < most) start_block();

@@ -1,6 +1,6 @@
 // The emulator's own interface: one fiber per CUDA thread, block and warp rendezvous, shared memory, errors, seeds.
 //
-// Blocks run in a seeded random order with 1 to 4 of them resident at a time; a resident block's fibers run one after
+// Blocks run in a seeded random order with 2 to 4 of them resident at a time; a resident block's fibers run one after
 // another in random order, each up to its next switching point (barrier, warp operation, __nanosleep, and now and then
 // an atomic or a fence). So a missing barrier, or a dependency on the order of blocks, changes the result or
 // deadlocks for some seed. Every seed gives one exact schedule: (seed, number of the launch since set_seed).
@@ -15,7 +15,7 @@
 namespace emu {
 
 void set_seed(std::uint64_t seed);         // restarts the launch count; initially $TCU_EMULATOR_SEED, else 1
-void set_resident_blocks(unsigned count);  // 0 (the default): seeded, 1 to 4
+void set_resident_blocks(unsigned count);  // 0 (the default): seeded, 2 to 4
 void set_spin_limit(unsigned per_thread);  // yields per resident thread without progress before 'deadlock'
 void guard_device_memory(bool on);         // under ASan, host code that dereferences a device pointer dies (default on)
 std::uint64_t launch_count();              // since set_seed
