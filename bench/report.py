@@ -5,6 +5,9 @@ import math
 import statistics
 
 
+FIRST = "first_result"  # rows that are not about bandwidth (first.py)
+
+
 def key(row):
     return row["case"], row["dtype"], row["expr"]
 
@@ -51,7 +54,8 @@ def traffic(case):
     """(bytes read, bytes written) of an entry of cases.json: each input element once, each output once."""
     shapes = [v if isinstance(v, list) else v["shape"] for v in case["inputs"]]
     read = sum(math.prod(s) for s in shapes) * BYTES[case["dtype"]]
-    out = [1 if case["family"].endswith("reduce") and i + 1 in case["dims"] else e for i, e in enumerate(case["shape"])]
+    folds = case["family"] in ("reduce", "segmented_reduce", "gemv")
+    out = [1 if folds and i + 1 in case["dims"] else e for i, e in enumerate(case["shape"])]
     return read, math.prod(out) * BYTES[case.get("out", case["dtype"])]
 
 
@@ -59,6 +63,9 @@ def complete(rows, cases, ceilings):
     """Adds bytes, ceiling_gbps and fraction to rows, in place."""
     by_key = {key(c): c for c in cases}
     for row in rows:
+        if row["family"] == FIRST:
+            row["ceiling_gbps"] = row["fraction"] = None
+            continue
         read, written = traffic(by_key[key(row)])
         ideal = ceilings.ideal_us(read, written)
         row["bytes"] = read + written
@@ -86,6 +93,10 @@ def by_case(rows):
     return cases
 
 
+def timed(result):
+    return [r for r in result["rows"] if r["family"] != FIRST]
+
+
 def fastest_peer(found):
     peers = [r for who, r in found.items() if who != "tcuops" and r.get("us")]
     return min(peers, key=lambda r: r["us"], default=None)
@@ -100,11 +111,15 @@ def table(lines, header):
                      ["| " + " | ".join(str(x) for x in line) + " |" for line in lines])
 
 
+def section(title, header, lines):
+    return f"\n\n## {title}\n\n" + table(lines, header) if lines else ""
+
+
 def markdown(result):
     """Worst fraction first; cases that we could not do, or did wrongly, before all others."""
-    peers = sorted({r["who"] for r in result["rows"]} - {"tcuops"})
+    peers = sorted({r["who"] for r in timed(result)} - {"tcuops"})
     lines = []
-    for (name, dtype, expr), found in by_case(result["rows"]).items():
+    for (name, dtype, expr), found in by_case(timed(result)).items():
         ours, best = found.get("tcuops"), fastest_peer(found)
         us, fraction = ours and ours.get("us"), ours and ours.get("fraction")
         state = "" if ours and ours["correct"] else "not measured" if not ours else "WRONG" if us else "failed"
@@ -119,6 +134,16 @@ def markdown(result):
             "time over ours (above 1: we are faster). docs/performance.md says how to read it.\n\n")
     body = table([line for _, line in lines], ["case", "dtype", "expr", "kernel", "us", "GB/s", "ceiling GB/s",
                                                "fraction", "", "fastest peer", "ratio", "peers (us)"])
+    first = [[r["who"], r["case"], number(r["us"] / 1e6, 2) if r["us"] else "", number(r["bytes"] / 1e6) if r["bytes"] else "",
+              r.get("note", r["method"])] for r in result["rows"] if r["family"] == FIRST]
+    energy = [[name, dtype, expr] + [number(found[w]["joule"], 2) if found.get(w, {}).get("joule") else "" for w in ("tcuops", "cub")]
+              for (name, dtype, expr), found in by_case(timed(result)).items() if (found.get("tcuops") or {}).get("joule")]
+    graphs = [[name, dtype, expr] + [number(found[w]["graph_us"], 2) if found.get(w, {}).get("graph_us") else ""
+                                     for w in ("tcuops", "cub", "torch")]
+              for (name, dtype, expr), found in by_case(timed(result)).items() if (found.get("tcuops") or {}).get("graph_us")]
+    body += section("Short work as a CUDA graph, microseconds a call", ["case", "dtype", "expr", "tcuops", "cub", "torch"], graphs)
+    body += section("Energy, joules for 10^9 elements, the idle device's not counted", ["case", "dtype", "expr", "tcuops", "cub"], energy)
+    body += section("Time to the first result, and what it takes to have the library", ["who", "what", "s", "MB", ""], first)
     ceilings = table([[p["ceiling"], f"{p['bytes']:.0f}", number(p["us"]), number(p["gbps"]), p["variant"]]
                       for p in result.get("ceilings", [])], ["mix", "bytes", "us", "GB/s", "best variant"])
     return head + body + "\n\n## Ceilings\n\n" + ceilings + "\n"
@@ -130,7 +155,7 @@ def comparison(result, peers):
     text = ["GB/s; ratio: our speed over the fastest peer's; fraction: our speed over the ceiling's",
             f"{'case':27}{'dtype':6}{'expr':15}{'tcuops':>9}{names}{'ratio':>8}{'fraction':>10}"]
     ratios, slower = [], []
-    for (name, dtype, expr), found in by_case(result["rows"]).items():
+    for (name, dtype, expr), found in by_case(timed(result)).items():
         ours, best = found.get("tcuops"), fastest_peer(found)
         ratio = best["us"] / ours["us"] if ours and ours.get("us") and best else None
         if ratio:

@@ -1,19 +1,23 @@
 #!/usr/bin/env python3
 """./run bench: ours, the machine's ceiling and every peer that is installed, on the same cases, in one run.
 
-Writes bench/results/<gpu or cpu>/<date>.json, latest.json and latest.md, and prints a table. A row a case and program:
+Writes bench/results/<gpu or cpu>/<date>.json, latest.json, latest.md and plots/, and prints a table; --paper NAME
+writes paper_<name>.json and its plot instead (papers.py). A row a case and program:
   family, case, shape (dim 1 fastest), dims (1-based), dtype, expr   what was done (cases.json)
   who, kernel        tcuops or the peer; the library's kernel, or how the peer did it
   us, us_min         median and least of the samples; us_spread: their interquartile range over the median
+  graph_us           short work as a CUDA graph of a batch, where the program can be recorded: microseconds a call
   host_us            what a call costs the calling thread (GPU only)
   bytes              that must move: each input element once, each output once
   ceiling_gbps       the best streaming kernel of this machine at that size and mix; fraction: its time over us
   correct, error     against float64, see bench/runner/check.h; null: not checked
-  joule              null: energy is not measured yet
+  joule              for 10^9 elements, cases of group energy only; what the idle device takes (idle_watts) is not counted
   method             how it was timed (docs/performance.md)
+  pinned             true: the row of the library was named, not chosen by the planner (experiments only)
 """
 import argparse
 import datetime
+import glob
 import json
 import os
 import re
@@ -23,6 +27,8 @@ import sys
 import tempfile
 import time
 
+import first
+import papers
 import report
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -32,7 +38,7 @@ CASES = os.path.join(ROOT, "bench", "cases.json")
 PEERS = {
     "cpu": {"base": ["julia", "--startup-file=no", "bench/peers/base.jl"],
             "numpy": ["python3", "bench/peers/numpy_runner.py"]},
-    "cuda": {"cub": ["tcu_peer_cub"], "torch": ["python3", "bench/peers/torch_runner.py"],
+    "cuda": {"cub": ["tcu_peer_cub"], "cublas": ["tcu_peer_cublas"], "torch": ["python3", "bench/peers/torch_runner.py"],
              "jax": ["python3", "bench/peers/jax_runner.py"], "cupy": ["python3", "bench/peers/cupy_runner.py"]},
 }
 PYTHON_MODULES = {"numpy": "numpy", "torch": "torch", "jax": "jax", "cupy": "cupy"}
@@ -55,6 +61,7 @@ def arguments():
     p.add_argument("--family", action="append")
     p.add_argument("--peers", help="comma-separated, or 'none'; default: all that are installed")
     p.add_argument("--kernel", help="pin this kernel of the library; leaves latest.json alone")
+    p.add_argument("--paper", help="an experiment of the papers, all that begin so, 'all', or 'list' to see them")
     p.add_argument("--budget", type=float, help="seconds for everything (170 if quick, else 540)")
     p.add_argument("--no-build", action="store_true", default=bool(os.environ.get("TCUOPS_NO_BUILD")),
                    help="use the programs in build/release/bench as they are")
@@ -116,6 +123,13 @@ def is_there(who, command):
     return subprocess.run(["python3", "-c", probe], capture_output=True).returncode == 0
 
 
+def environment():
+    """What finds the library."""
+    library = os.environ.get("TCUOPS_LIBRARY") or os.path.join(BUILD, "libtcuops.so")
+    paths = ":".join(p for p in (os.path.dirname(library), os.environ.get("LD_LIBRARY_PATH")) if p)
+    return dict(os.environ, PYTHONUNBUFFERED="1", TCUOPS_LIBRARY=library, LD_LIBRARY_PATH=paths)
+
+
 def run(who, command, seconds, folder, extra):
     """The lines that the program wrote, even if it had to be stopped."""
     if seconds < 3:
@@ -124,13 +138,9 @@ def run(who, command, seconds, folder, extra):
     path = os.path.join(folder, who + ".jsonl")
     if command[0].startswith("tcu_"):
         command = [program(command[0])] + command[1:]
-    environment = dict(os.environ, PYTHONUNBUFFERED="1")
-    library = os.environ.get("TCUOPS_LIBRARY")
-    paths = [os.path.dirname(library) if library else BUILD, environment.get("LD_LIBRARY_PATH", "")]
-    environment["LD_LIBRARY_PATH"] = ":".join(p for p in paths if p)
     say(f"--- {who} (at most {seconds:.0f} s)")
     start = time.monotonic()
-    child = subprocess.Popen(command + ["--out", path] + extra, cwd=ROOT, env=environment, stdout=sys.stderr)
+    child = subprocess.Popen(command + ["--out", path] + extra, cwd=ROOT, env=environment(), stdout=sys.stderr)
     try:
         child.wait(timeout=seconds + 15)
     except subprocess.TimeoutExpired:
@@ -162,10 +172,9 @@ def device_of(device, metas):
     return name, driver, re.sub(r"[^a-z0-9]+", "-", re.sub(r"^nvidia +", "", name.lower())).strip("-")
 
 
-def write(result, folder, is_whole):
-    folder = os.path.join(ROOT, "bench", "results", folder)
+def write(result, folder, names):
+    """The result under each of the names; as a table too, under the last, if it is not a paper's."""
     os.makedirs(folder, exist_ok=True)
-    names = [result["date"].replace(":", "")] + (["latest"] if is_whole else [])
     # A row a line: a diff of two results can be read.
     rows = ",\n".join("  " + json.dumps(r) for r in result["rows"])
     points = ",\n".join("  " + json.dumps(p) for p in result["ceilings"])
@@ -173,9 +182,103 @@ def write(result, folder, is_whole):
     for name in names:
         with open(os.path.join(folder, name + ".json"), "w") as f:
             f.write(f'{head},\n "ceilings": [\n{points}\n ],\n "rows": [\n{rows}\n ]\n}}\n')
-    with open(os.path.join(folder, names[-1] + ".md"), "w") as f:
-        f.write(report.markdown(result))
+    if "paper" not in result:
+        with open(os.path.join(folder, names[-1] + ".md"), "w") as f:
+            f.write(report.markdown(result))
     say("wrote " + ", ".join(os.path.relpath(os.path.join(folder, n + ".json"), ROOT) for n in names))
+
+
+def draw(result, folder):
+    import plots  # here: matplotlib takes a second, if there is one
+    try:
+        for line in plots.make(result, os.path.join(folder, "plots")):
+            say(line)
+    except Exception as error:  # what was measured is worth more than its plot
+        say(f"no plots: {type(error).__name__}: {error}")
+
+
+def selection(args, groups, families=()):
+    """The runners' arguments that say which cases."""
+    extra = ["--cases", CASES] + (["--quick"] if args.quick else [])
+    wanted = {"group": groups, "case": args.case, "dtype": args.dtype, "family": args.family or families}
+    return extra + [word for name, values in wanted.items() for value in values or [] for word in ("--" + name, value)]
+
+
+def run_pinned(args, device, kernel, groups, seconds, folder):
+    """A row of the library on the cases of its family; those that it does not take are one line under 'left out'."""
+    lines = run("tcuops, " + kernel, ["tcu_bench", "--device", device, "--kernel", kernel], seconds, folder,
+                selection(args, groups, papers.FAMILIES.get(kernel.split(".")[0])) +
+                ["--budget", str(max(seconds - 10, seconds / 2))])
+    rows = [dict(l, pinned=True) for l in lines if "case" in l]
+    taken = [r for r in rows if r["kernel"]]
+    told = [l for l in lines if l.get("meta") == "left out"]
+    if len(taken) < len(rows):
+        refused = [r for r in rows if not r["kernel"]]
+        why = f"{refused[0]['case']}: {refused[0].get('note')}"
+        told.append({"meta": "left out", "value": f"{kernel} does not take {len(refused)} of {len(rows)} cases; {why}"})
+    return taken + told
+
+
+def run_ours(args, device, groups, pinned, seconds, folder):
+    """The lines of tcu_bench. pinned: {row of the library: groups of cases}, done beside the planner's choice, which
+    stands last: a table with one line for ours shows it."""
+    start = time.monotonic()
+    share = seconds / (2 if pinned else 1)
+    command = ["tcu_bench", "--device", device] + (["--kernel", args.kernel] if args.kernel else [])
+    planned = run("tcuops", command, share, folder,
+                  selection(args, groups) + ["--budget", str(max(share - 10, share / 2))])
+    lines = []
+    for i, (kernel, those) in enumerate(pinned.items()):
+        share = (seconds - (time.monotonic() - start)) / (len(pinned) - i)
+        lines += run_pinned(args, device, kernel, those, share, folder)
+    return lines + planned
+
+
+def measure(args, device, groups, pinned, wanted, left):
+    """(the ceilings, all programs' lines, the peers that are installed)"""
+    ceiling = "tcu_ceiling_" + device
+    with tempfile.TemporaryDirectory() as folder:
+        points = []
+        if os.path.exists(program(ceiling)):
+            points = run("ceiling", [ceiling], left() / 4, folder, ["--quick"] if args.quick else [])
+        lines = run_ours(args, device, groups, pinned, left() / (2 if wanted else 1), folder)
+        peers = [w for w, c in wanted.items() if is_there(w, c)]
+        missing = [w for w in wanted if w not in peers]
+        if missing:
+            say("not installed: " + ", ".join(missing))
+        for i, who in enumerate(peers):
+            share = left() / (len(peers) - i)
+            lines += run(who, wanted[who], share, folder,
+                         selection(args, groups) + ["--budget", str(max(share - 15, share / 2))])
+    return points, lines, peers
+
+
+def rows_of(experiment, rows, names, cases):
+    """An experiment's share of the rows."""
+    if papers.is_counted(experiment):
+        return papers.counted_rows()
+    keys = {report.key(c) for c in cases if experiment.name in c["groups"]}
+    pinned, _ = papers.pins(experiment, names or [])
+    mine = [r for r in rows if report.key(r) in keys and (not r.get("pinned") or r["kernel"] in pinned)]
+    return sorted(mine, key=lambda r: (r["family"], papers.AXES[experiment.x][1](r) or 0))
+
+
+def write_papers(experiments, result, names, cases, folder, is_whole):
+    """A file, a plot and a table for each."""
+    for e in experiments:
+        rows = rows_of(e, result["rows"], names, cases)
+        if not rows:
+            print(f"\n{e.name}: nothing was measured")
+            continue
+        part = dict(result, paper=e.name, groups=[e.name], missing=papers.missing(e, names, rows), rows=rows)
+        write(part, folder, ["paper_" + e.name if is_whole else f"{result['date'].replace(':', '')}_{e.name}"])
+        if is_whole:
+            draw(part, folder)
+        print(f"\n{e.name}: {e.title} ({e.paper}, {e.figure})")
+        if not papers.is_counted(e):
+            print(report.comparison(part, list(result["peers"])))
+        for text in part["missing"]:
+            print("missing:", text)
 
 
 def main():
@@ -183,56 +286,56 @@ def main():
     if args.compare:
         print(report.compare_runs(*args.compare))
         return 0
+    cases = json.load(open(CASES))["cases"]
+    if args.paper == "list":
+        print(papers.listing(cases, sorted(glob.glob(os.path.join(ROOT, "bench", "results", "*", "latest.json"))),
+                             papers.library_rows("cuda")))
+        return 0
+    experiments = papers.chosen(args.paper) if args.paper else []
+    timed = [e for e in experiments if not papers.is_counted(e)]
     start = time.monotonic()
     device = args.device or ("cuda" if output_of("nvidia-smi", "-L") else "cpu")
     budget = args.budget or (170 if args.quick else 540)
-    left = lambda: budget - (time.monotonic() - start)
     is_whole = not (args.case or args.dtype or args.family or args.kernel)
-    groups = args.group or ([] if args.case else GROUPS[device, args.quick])
-    extra = ["--cases", CASES] + (["--quick"] if args.quick else [])
-    for name, values in (("group", groups), ("case", args.case), ("dtype", args.dtype), ("family", args.family)):
-        for value in values or []:
-            extra += ["--" + name, value]
+    groups = [e.name for e in timed] or args.group or ([] if args.case else GROUPS[device, args.quick])
     wanted = {w: c for w, c in PEERS[device].items() if args.peers is None or w in args.peers.split(",")}
 
-    ceiling = "tcu_ceiling_" + device
-    if not args.no_build:
-        build(["tcu_bench", ceiling] + [c[0] for c in wanted.values() if c[0].startswith("tcu_")])
-        start = time.monotonic()  # the budget is for measuring
-    if not os.path.exists(program("tcu_bench")):
-        say("bench: there is no build/release/bench/tcu_bench, so nothing to measure")
-        return 2
-    with tempfile.TemporaryDirectory() as folder:
-        points = []
-        if os.path.exists(program(ceiling)):
-            points = run("ceiling", [ceiling], left() / 4, folder, ["--quick"] if args.quick else [])
-        ours = ["tcu_bench", "--device", device] + (["--kernel", args.kernel] if args.kernel else [])
-        share = left() / (2 if wanted else 1)
-        lines = run("tcuops", ours, share, folder, extra + ["--budget", str(max(share - 10, share / 2))])
-        peers = [w for w, c in wanted.items() if is_there(w, c)]
-        missing = [w for w in wanted if w not in peers]
-        if missing:
-            say("not installed: " + ", ".join(missing))
-        for i, who in enumerate(peers):
-            share = left() / (len(peers) - i)
-            lines += run(who, wanted[who], share, folder, extra + ["--budget", str(max(share - 15, share / 2))])
+    points, lines, peers = [], [], []
+    if timed or not experiments:
+        if not args.no_build:
+            build(["tcu_bench", "tcu_first", "tcu_ceiling_" + device] + [c[0] for c in wanted.values() if c[0].startswith("tcu_")])
+            start = time.monotonic()  # the budget is for measuring
+        if not os.path.exists(program("tcu_bench")):
+            say("bench: there is no build/release/bench/tcu_bench, so nothing to measure")
+            return 2
+        points, lines, peers = measure(args, device, groups, papers.pinned_by(timed, device), wanted,
+                                       lambda: budget - (time.monotonic() - start))
 
     metas = {m["meta"]: m["value"] for m in points + lines if "meta" in m}
     rows = [l for l in lines if "case" in l]
-    cases = json.load(open(CASES))["cases"]
     points = [p for p in points if "ceiling" in p]
+    if is_whole and not experiments and not args.group:
+        say("--- time to the first result")
+        rows += first.rows(device, ROOT, BUILD, environment(), 1 if args.quick else 3, max(budget - (time.monotonic() - start), 20))
     report.complete(rows, cases, report.Ceilings(points))
     name, driver, folder = device_of(device, metas)
+    folder = os.path.join(ROOT, "bench", "results", folder)
     result = {"device": name, "driver": driver,
               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
               "source": output_of("./run", "source-hash"), "quick": args.quick, "groups": groups,
               "peers": {w: metas.get(w, "") for w in peers}, "seconds": round(time.monotonic() - start),
               "left_out": [m["value"] for m in lines if m.get("meta") == "left out"], "ceilings": points, "rows": rows}
-    write(result, folder, is_whole)
-    print(report.comparison(result, list(peers)))
+    if experiments:
+        write_papers(experiments, result, papers.library_rows(device), cases, folder, is_whole)
+    else:
+        write(result, folder, [result["date"].replace(":", "")] + (["latest"] if is_whole else []))
+        if is_whole:
+            draw(result, folder)
+        print(report.comparison(result, list(peers)))
     for text in result["left_out"]:
         print("left out:", text)
-    return 0 if all(r["correct"] for r in rows if r["who"] == "tcuops") and rows else 1
+    done = bool(rows) or not timed and bool(experiments)
+    return 0 if done and all(r["correct"] for r in rows if r["who"] == "tcuops") else 1
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ A peer module gives a class with
     name, version, supports(case) -> reason or None, prepare(case) -> a generator of (label, call(k) -> result), one for
     each way to do the case, of which the fastest counts,
     time(call, case) -> samples in microseconds, to_numpy(array), check_inputs() -> the operands of call(0), release(),
-    and perhaps take(array, slices), if array[slices] is not the way
+    and perhaps take(array, slices), if array[slices] is not the way, and warm(cases), which is called before all
 and ends in common.main(Peer). Arrays are row-major with the reversed shape wherever the library is row-major: the same
 memory as the column-major case. Every axis below is an axis of such a reversed array.
 """
@@ -42,6 +42,9 @@ class Case:
     def sets(self, cache_bytes):
         """How many sets of operands to rotate among; the same rule as rotation() in runner/cases.cpp."""
         return min(max(-(-4 * cache_bytes // max(self.bytes(), 1)), 1), 4096)
+
+    def key(self):
+        return self.name, self.dtype, self.expr
 
     def is_plain(self):
         """The expression is its first input, unchanged."""
@@ -169,7 +172,9 @@ def main(make_peer):
     peer = make_peer(args)
     with open(args.out, "w", buffering=1) as out:
         print(json.dumps({"meta": peer.name, "value": peer.version}), file=out)
-        for case in select(args.cases, args):
+        cases = list(select(args.cases, args))
+        getattr(peer, "warm", lambda cases: None)(cases)
+        for case in cases:
             if time.monotonic() - start > args.budget:
                 print(json.dumps({"meta": "left out", "value": f"{peer.name}: the time budget was spent"}), file=out)
                 break
@@ -177,19 +182,19 @@ def main(make_peer):
                 continue
             e = case.entry
             row = {k: e[k] for k in ("family", "case", "shape", "dims", "dtype", "expr")}
-            row.update(who=peer.name, bytes=case.bytes(), kernel=None, us=None, us_min=None, host_us=None, joule=None,
+            row.update(who=peer.name, bytes=case.bytes(), kernel=None, us=None, us_min=None, graph_us=None, host_us=None, joule=None,
                        correct=None, error=None, method=peer.method)
             ways = peer.prepare(case)
             while True:
                 try:
                     label, run = next(ways)
                     result = run(0)
-                    if row["us"] is None:
+                    if row["us"] is None and (not args.quick or case.bytes() < 64 << 20):  # large ones: in a full run
                         row["correct"], row["error"] = check(case, peer, result, peer.check_inputs())
                     del result
                     measured = statistics(peer.time(run, case))
                     if row["us"] is None or measured["us"] < row["us"]:
-                        row.update(measured, kernel=label, method=peer.method)
+                        row.update(measured, kernel=label, method=peer.method, graph_us=getattr(peer, "graph_us", None))
                 except StopIteration:
                     break
                 except Exception as error:  # what a library cannot do is a row without a time, or one way less

@@ -1,6 +1,7 @@
-"""PyTorch on the cases, eager, results written into tensors that are there already; with TCU_BENCH_COMPILE=1 also
-through torch.compile where the case is an expression (seconds a case)."""
-import os
+"""PyTorch on the cases, eager, results written into tensors that are there already, and through torch.compile, which takes
+seconds a case: in a quick run only where an expression has several steps."""
+import re
+import statistics
 
 import torch
 
@@ -83,7 +84,8 @@ class Torch(GpuPeer):
             return
         yield "eager", eager
         # torch.compile in a way of its own: it may not write into out.
-        if os.environ.get("TCU_BENCH_COMPILE") == "1" and (len(case.inputs) > 1 or not case.is_plain()):
+        steps = len(re.findall(r"[a-z0-9]+\(|[-+*/]", case.inner)) + bool(case.fold)
+        if steps > 1 or (steps == 1 and not self.quick):
             if fold == "sum":
                 compiled = torch.compile(lambda *x: inner(x).sum(axes, keepdim=True), dynamic=False)
             elif not fold:
@@ -91,6 +93,25 @@ class Torch(GpuPeer):
             else:
                 return
             yield "compiled", lambda out, x: compiled(*x)
+
+    def replay(self, run, n):
+        graph = torch.cuda.CUDAGraph()
+        try:
+            with torch.cuda.graph(graph):
+                for k in range(n):
+                    run(k)
+        except RuntimeError:  # it synchronizes, say
+            return None
+        samples = []
+        for _ in range(6):
+            start, stop = self.event(), self.event()
+            self.busy(130)
+            start.record()
+            graph.replay()
+            stop.record()
+            self.synchronize()
+            samples.append(self.elapsed_us(start, stop) / n)
+        return statistics.median(samples[1:])
 
     def to_numpy(self, x):
         return x.double().cpu().numpy() if x.dtype != torch.int64 else x.cpu().numpy()

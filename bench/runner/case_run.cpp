@@ -6,11 +6,10 @@
 #include <functional>
 
 #include "check.h"
+#include "measure.h"
 
 namespace bench {
 namespace {
-
-constexpr int64_t plug_bytes = int64_t{256} << 20;
 
 double now_us() {
   using namespace std::chrono;
@@ -32,6 +31,33 @@ struct Arrangement {
     for (int64_t e : c.out_shape()) out_elements *= e;
     out_elements = round_up(out_elements, 256 / dtype_bytes(c.out));
   }
+};
+
+class StreamClock : public Clock {
+ public:
+  StreamClock(const Device &device, const Buffer &plug, const std::vector<void *> &events)
+      : device_(device), plug_(plug), events_(events) {}
+
+  void plug(double us) override {
+    for (double t = 0; t < us; t += plug_copy_us) {
+      must(tcu_copy(device_.context, plug_.at(0), plug_.at(plug_bytes), plug_bytes, device_.stream));
+    }
+  }
+  void start() override { must(tcu_event_record(device_.context, events_[0], device_.stream)); }
+  double stop_us() override {
+    must(tcu_event_record(device_.context, events_[1], device_.stream));
+    device_.synchronize();
+    float ms = 0;
+    must(tcu_event_elapsed(device_.context, &ms, events_[0], events_[1]));
+    return 1000.0 * ms;
+  }
+  void synchronize() override { device_.synchronize(); }
+  void *stream() const override { return device_.stream; }
+
+ private:
+  const Device &device_;
+  const Buffer &plug_;
+  const std::vector<void *> &events_;
 };
 
 }  // namespace
@@ -169,7 +195,7 @@ Row CaseRunner::run(const Case &c) {
     }
     check(c, e, samples, *pool, call.arrangement.begins, out, &row);
     if (device_.is_cuda)
-      measure_cuda(call, &row);
+      measure_cuda(call, c, &row);
     else
       measure_cpu(call, &row);
   } catch (const std::exception &e) {
@@ -179,38 +205,11 @@ Row CaseRunner::run(const Case &c) {
   return row;
 }
 
-// Device time: batches of calls of a plan, back to back on one stream between two events, each call on the next set of
-// operands. A batch lasts a millisecond or more, so the events' own time (a few microseconds) is below half a per cent.
-// Short work is queued behind copies that keep the device busy until the host has queued the whole batch: then the
-// interval is what the device needs, launch gaps included, and not what the host needs to call. (The C ABI has no CUDA
-// graphs; this shows what a caller gets whose host runs ahead.)
-void CaseRunner::measure_cuda(Call &call, Row *row) {
-  auto batch_us = [&](int64_t from, int64_t n, double plug_us, double *host_us) {
-    plug(plug_us);
-    must(tcu_event_record(device_.context, events_[0], device_.stream));
-    double start = now_us();
-    for (int64_t k = from; k < from + n; k++) call.execute(k);
-    if (host_us) *host_us = (now_us() - start) / n;
-    must(tcu_event_record(device_.context, events_[1], device_.stream));
-    device_.synchronize();
-    float ms = 0;
-    must(tcu_event_elapsed(device_.context, &ms, events_[0], events_[1]));
-    return 1000.0 * ms / n;
-  };
-  for (int64_t k = 0; k < 2; k++) call.execute(k);
-  device_.synchronize();
-  double host_us = 0;
-  double us = batch_us(2, 4, 0, &host_us);
-  const int64_t n = std::clamp<int64_t>(std::ceil((options_.quick ? 600 : 1200) / us), 1, 500);
-  const double plug_us = us < 100 ? 1.5 * n * host_us + 50 : 0;
-  const int samples = options_.quick ? 9 : 15;
+// Device time of a plan's calls; then host time of a call that looks its plan up: each into an empty queue.
+void CaseRunner::measure_cuda(Call &call, const Case &c, Row *row) {
+  StreamClock clock(device_, plug_, events_);
+  measure(clock, [&](int64_t k) { call.execute(k); }, c, options_, row);
   std::vector<double> times;
-  for (int64_t s = 0, k = 6; s < samples; s++, k += n) times.push_back(batch_us(k, n, plug_us, nullptr));
-  summarize(times, row);
-  row->method = plug_us > 0 ? "batch behind a busy device" : "batch";
-
-  // Host time of a call, the plan looked up: each into an empty queue.
-  times.clear();
   for (int64_t k = 0; k < 33; k++) {
     if (k % 11 == 0) device_.synchronize();
     double start = now_us();
@@ -238,14 +237,6 @@ void CaseRunner::measure_cpu(Call &call, Row *row) {
   for (int64_t s = 0, k = 3; s < samples; s++, k += n) times.push_back(batch_us(k, n));
   summarize(times, row);
   row->method = "wall";
-}
-
-// Keeps the device busy for about us microseconds (4 TB/s assumed: a slower device is busy longer).
-void CaseRunner::plug(double us) {
-  const double copy_us = 2.0 * plug_bytes / 4e6;
-  for (double t = 0; t < us; t += copy_us) {
-    must(tcu_copy(device_.context, plug_.at(0), plug_.at(plug_bytes), plug_bytes, device_.stream));
-  }
 }
 
 }  // namespace bench

@@ -22,9 +22,8 @@ class CaseRunner {
 
  private:
   struct Call;  // the case as calls of tcuops.h
-  void measure_cuda(Call &call, Row *row);
+  void measure_cuda(Call &call, const Case &c, Row *row);
   void measure_cpu(Call &call, Row *row);
-  void plug(double us);
 
   const Device &device_;
   const Options &options_;

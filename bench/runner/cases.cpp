@@ -71,7 +71,7 @@ int64_t View::elements() const { return product(shape); }
 
 std::vector<int64_t> Case::out_shape() const {
   std::vector<int64_t> s = shape;
-  if (family == "reduce" || family == "segmented_reduce") {
+  if (family == "reduce" || family == "segmented_reduce" || family == "gemv") {
     for (int d : dims) s.at(d - 1) = 1;
   }
   return s;
@@ -174,7 +174,9 @@ void RowFile::row(const Case &c, const Row &r) {
   j["us_min"] = number_or_null(r.us_min);
   j["us_spread"] = number_or_null(r.us_spread);
   j["host_us"] = number_or_null(r.host_us);
-  j["joule"] = json();  // filled by energy runs
+  j["graph_us"] = number_or_null(r.graph_us);
+  j["joule"] = number_or_null(r.joule);
+  if (r.idle_watts >= 0) j["idle_watts"] = r.idle_watts;
   j["correct"] = r.correct < 0 ? json() : json(r.correct == 1);
   j["error"] = number_or_null(r.error);
   j["method"] = r.method;

@@ -1,0 +1,145 @@
+// What the peers written in CUDA share: random operands, a clock of CUDA events, and the way through the cases.
+#pragma once
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+
+#include "../runner/measure.h"
+
+namespace peer {
+
+#define MUST(call)                                                                       \
+  do {                                                                                   \
+    cudaError_t error_ = (call);                                                         \
+    if (error_ != cudaSuccess) {                                                         \
+      std::fprintf(stderr, "%s: %s\n", #call, cudaGetErrorString(error_)); \
+      std::exit(2);                                                                      \
+    }                                                                                    \
+  } while (0)
+
+using bench::Case;
+
+inline cudaStream_t queue = nullptr;  // everything runs in it
+
+// One call: f(temporary, bytes, in0, in1, out); with a null temporary it only sets bytes.
+using Algorithm = std::function<cudaError_t(void *, size_t &, const void *, const void *, void *)>;
+// How to do a case, and its name; empty where the library has nothing for it.
+using Finder = Algorithm (*)(const Case &c, std::string *kernel);
+
+template <class T>
+__global__ void randomize(T *data, size_t n) {
+  for (size_t i = size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n; i += size_t{gridDim.x} * blockDim.x) {
+    uint32_t h = static_cast<uint32_t>(i * 2654435761u) ^ static_cast<uint32_t>(i >> 17);
+    h = (h ^ (h >> 16)) * 0x85ebca6bu;
+    h ^= h >> 13;
+    data[i] = static_cast<T>(static_cast<float>(static_cast<int>(h >> 8)) * 0x1p-23f - 1.0f);
+  }
+}
+
+class Arena {
+ public:
+  char *reserve(size_t bytes) {
+    if (bytes > bytes_) {
+      MUST(cudaFree(data_));
+      MUST(cudaMalloc(&data_, bytes));
+      bytes_ = bytes;
+    }
+    return data_;
+  }
+
+ private:
+  char *data_ = nullptr;
+  size_t bytes_ = 0;
+};
+
+size_t round_up(size_t n) { return (n + 255) / 256 * 256; }
+
+class StreamClock : public bench::Clock {
+ public:
+  StreamClock() {
+    MUST(cudaEventCreate(&from_));
+    MUST(cudaEventCreate(&to_));
+    MUST(cudaMalloc(&plug_, 2 * bench::plug_bytes));
+  }
+  void plug(double us) override {
+    for (double t = 0; t < us; t += bench::plug_copy_us) {
+      MUST(cudaMemcpyAsync(plug_, plug_ + bench::plug_bytes, bench::plug_bytes, cudaMemcpyDeviceToDevice, queue));
+    }
+  }
+  void start() override { MUST(cudaEventRecord(from_, queue)); }
+  double stop_us() override {
+    MUST(cudaEventRecord(to_, queue));
+    synchronize();
+    float ms = 0;
+    MUST(cudaEventElapsedTime(&ms, from_, to_));
+    return 1000.0 * ms;
+  }
+  void synchronize() override { MUST(cudaStreamSynchronize(queue)); }
+  void *stream() const override { return queue; }
+
+ private:
+  cudaEvent_t from_ = nullptr, to_ = nullptr;
+  char *plug_ = nullptr;
+};
+
+// Every case that `find` has an algorithm for.
+inline int run(int argc, char **argv, const char *who, const std::string &version, Finder find) {
+  auto start = std::chrono::steady_clock::now();
+  const bench::Options options = bench::parse_options(argc, argv);
+  const std::vector<Case> cases = bench::load_cases(options);
+  cudaDeviceProp device;
+  MUST(cudaGetDeviceProperties(&device, 0));
+  bench::RowFile rows(options.out);
+  rows.meta(who, version);
+  MUST(cudaStreamCreate(&queue));
+  StreamClock clock;
+  Arena operands, results, temporary;
+
+  for (const Case &c : cases) {
+    if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.budget) {
+      rows.meta("left out", std::string(who) + ": the time budget was spent");
+      break;
+    }
+    bench::Row row;
+    row.who = who;
+    Algorithm f = find(c, &row.kernel);
+    if (!f) continue;
+    const size_t in_bytes = round_up(c.inputs[0].elements() * bench::dtype_bytes(c.dtype));
+    const size_t out_bytes =
+        round_up(in_bytes / c.fold_length() * (c.family.find("scan") == std::string::npos ? 1 : c.fold_length()));
+    const size_t sets = bench::rotation(c.bytes(), device.l2CacheSize), n_in = c.inputs.size();
+    char *in = operands.reserve(sets * n_in * in_bytes), *out = results.reserve(sets * out_bytes);
+    const size_t n = sets * n_in * in_bytes / bench::dtype_bytes(c.dtype);
+    if (c.dtype == "f16")
+      randomize<<<1024, 256>>>(reinterpret_cast<__half *>(in), n);
+    else if (c.dtype == "bf16")
+      randomize<<<1024, 256>>>(reinterpret_cast<__nv_bfloat16 *>(in), n);
+    else if (c.dtype == "f64")
+      randomize<<<1024, 256>>>(reinterpret_cast<double *>(in), n);
+    else if (c.dtype == "f32")
+      randomize<<<1024, 256>>>(reinterpret_cast<float *>(in), n);
+    else
+      randomize<<<1024, 256>>>(reinterpret_cast<int *>(in), n);
+    size_t temporary_bytes = 0;
+    MUST(f(nullptr, temporary_bytes, in, in, out));
+    char *scratch = temporary.reserve(std::max<size_t>(temporary_bytes, 1));
+    const auto call = [&](int64_t k) {
+      const char *x = in + k % sets * n_in * in_bytes;
+      MUST(f(scratch, temporary_bytes, x, n_in > 1 ? x + in_bytes : x, out + k % sets * out_bytes));
+    };
+    MUST(cudaDeviceSynchronize());
+    bench::measure(clock, call, c, options, &row);
+    rows.row(c, row);
+    std::fprintf(stderr, "%-8s %-28s %-5s %-14s %10.1f us %8.1f GB/s\n", who, c.name.c_str(), c.dtype.c_str(),
+                 c.expr.c_str(), row.us, c.bytes() / row.us / 1e3);
+  }
+  return 0;
+}
+
+}  // namespace peer

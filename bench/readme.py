@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""README's performance section, made from the newest results; --check says whether it is up to date."""
+import json
+import os
+import statistics
+import sys
+
+import report
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+BEGIN, END = "<!-- made by bench/readme.py -->", "<!-- end of it -->"
+WHERE = {"h200": "--device cuda", "cpu": "--device cpu"}
+FAMILIES = {"reduce": "reductions", "segmented_reduce": "segmented sums", "broadcast": "broadcasts", "scan": "scans",
+            "segmented_scan": "segmented scans", "gemv": "matrix-vector products"}
+
+
+def family_lines(rows):
+    for family, name in FAMILIES.items():
+        cases = [found for found in report.by_case([r for r in rows if r["family"] == family]).values() if "tcuops" in found]
+        if not cases:
+            continue
+        fractions = sorted(f["tcuops"]["fraction"] for f in cases if f["tcuops"]["fraction"])
+        ratios = [best["us"] / f["tcuops"]["us"] for f in cases if f["tcuops"]["us"] and (best := report.fastest_peer(f))]
+        spread = " / ".join(f"{x:.2f}" for x in (fractions[0], statistics.median(fractions), fractions[-1])) if fractions else ""
+        yield [name, len(cases), spread, f"{report.geometric_mean(ratios):.2f}" if ratios else "", sum(r < 1 for r in ratios)]
+
+
+def section(folder):
+    result = json.load(open(os.path.join(ROOT, "bench", "results", folder, "latest.json")))
+    peers = ", ".join(f"{p} {v}".strip() for p, v in result["peers"].items())
+    quick = " --quick" if result["quick"] else ""
+    plots = sorted(f for f in os.listdir(os.path.join(ROOT, "bench", "results", folder, "plots")) if f.startswith("overview"))
+    links = ", ".join(f"[{p[9:-4].replace('_', ' ')}](bench/results/{folder}/plots/{p})" for p in plots)
+    table = report.table(family_lines(report.timed(result)),
+                         ["", "cases", "fraction of the ceiling: least / median / most", "speed against the fastest peer",
+                          "cases in which a peer is faster"])
+    return (f"{result['device']}, {result['date'][:10]}, `./run bench {WHERE[folder]}{quick}`; peers in the same run: {peers}; "
+            f"source `{result['source'][:12]}`. [Every case](bench/results/{folder}/latest.md); plots: {links}.\n\n{table}\n")
+
+
+def main():
+    path = os.path.join(ROOT, "README.md")
+    text = open(path).read()
+    before, rest = text.split(BEGIN)
+    after = rest.split(END)[1]
+    made = before + BEGIN + "\n" + "\n".join(section(f) for f in WHERE) + END + after
+    if "--check" in sys.argv:
+        if made != text:
+            sys.exit("README.md is older than bench/results: python3 bench/readme.py makes its section again")
+        return
+    open(path, "w").write(made)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+// How device work is timed: the same for our runner and for CUB's.
+#pragma once
+#include <functional>
+
+#include "cases.h"
+
+namespace bench {
+
+// One stream of a device, with what a program has to time it.
+class Clock {
+ public:
+  virtual ~Clock() = default;
+  virtual void plug(double us) = 0;  // queues copies that keep the device busy for about so long
+  virtual void start() = 0;          // queues an event
+  virtual double stop_us() = 0;      // queues another, waits for it; the time between the two
+  virtual void synchronize() = 0;
+  virtual void *stream() const = 0;  // a CUstream other than the default one
+};
+
+// Bytes that one of a plug's copies reads; its buffer has twice as many. It is taken to run at 4 TB/s: a slower device is
+// busy longer.
+inline constexpr int64_t plug_bytes = int64_t{256} << 20;
+inline constexpr double plug_copy_us = 2.0 * plug_bytes / 4e6;
+
+// call(k) queues the case once, on the k-th set of operands (modulo their number). Sets us, us_min, us_spread, method, host_us
+// (the mean of a call in a batch), graph_us of short work, and joule of the cases of group 'energy'.
+void measure(Clock &clock, const std::function<void(int64_t)> &call, const Case &c, const Options &options, Row *row);
+
+}  // namespace bench
