@@ -125,7 +125,7 @@ QUANTITIES = {
     "us": Quantity("µs", lambda r: r.get("us"), lambda r: elements(r) / elements_ceiling(r) / 1e3
                    if elements_ceiling(r) else None, is_log=True),
     "error": Quantity("‖out − ref‖ / ‖ref‖; 0 is drawn at 10⁻⁹", lambda r: r.get("error"), is_log=True),
-    "joule": Quantity("J for 10⁹ elements, idle power not counted", lambda r: r.get("joule")),
+    "joule": Quantity("J for 10⁹ elements, idle power not counted", lambda r: r.get("joule"), is_log=True),
     "products": Quantity("products in all", lambda r: r.get("products"), lambda r: r["products_bound"],
                          "Lemma 1", True),
     "depth": Quantity("products in sequence", lambda r: r.get("depth"), lambda r: r["depth_bound"], "Lemma 1"),

@@ -5,6 +5,7 @@ import math
 import statistics
 
 
+HOST_BOUND = ("jax", "cupy")  # their times on a GPU hang on the host
 FIRST = "first_result"  # rows that are not about bandwidth (first.py)
 
 
@@ -174,17 +175,18 @@ def comparison(result, peers):
 
 def compare_runs(old_path, new_path):
     """What moved by more than the noise. A family's noise is what its peers moved, whose programs are the same in both
-    runs (the 90th percentile of their changes), and a row's own at least twice its spread; 2% at least."""
+    runs (the 90th percentile of their changes; those that the host slows left out), or, of one source, what ours moved;
+    a row's own is at least twice its spread; 2% at least."""
     old, new = (json.load(open(p)) for p in (old_path, new_path))
     before = {(r["who"],) + key(r): r for r in old["rows"] if r.get("us")}
     changes = [(before[k], r) for r in new["rows"] if r.get("us") and (k := (r["who"],) + key(r)) in before]
     same_source = old["source"] == new["source"]
     noise = {}
     for a, b in changes:
-        if a["who"] != "tcuops" or same_source:
+        if a["who"] == "tcuops" if same_source else a["who"] not in ("tcuops",) + HOST_BOUND:
             noise.setdefault(b["family"], []).append(abs(math.log(b["us"] / a["us"])))
     noise = {f: sorted(v)[int(0.9 * (len(v) - 1))] for f, v in noise.items()}
-    whose = "all rows, the source being the same" if same_source else "the peers' rows"
+    whose = "our rows, the source being the same," if same_source else "the peers' rows"
     text = [f"{age}: {r['device']}, {r['date']}, {r['source'][:12]}" for age, r in (("old", old), ("new", new))]
     text.append(f"noise by family (90% of {whose} moved less): " +
                 ", ".join(f"{f} {100 * math.expm1(v):.1f}%" for f, v in sorted(noise.items())))

@@ -223,7 +223,7 @@ def run_ours(args, device, groups, pinned, seconds, folder):
     """The lines of tcu_bench. pinned: {row of the library: groups of cases}, done beside the planner's choice, which
     stands last: a table with one line for ours shows it."""
     start = time.monotonic()
-    share = seconds / (2 if pinned else 1)
+    share = seconds * (0.8 if pinned else 1)
     command = ["tcu_bench", "--device", device] + (["--kernel", args.kernel] if args.kernel else [])
     planned = run("tcuops", command, share, folder,
                   selection(args, groups) + ["--budget", str(max(share - 10, share / 2))])
