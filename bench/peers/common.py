@@ -27,7 +27,7 @@ class Case:
         self.entry = entry
         self.family, self.name, self.dtype = entry["family"], entry["case"], entry["dtype"]
         self.shape, self.expr = entry["shape"], entry["expr"]
-        self.out = entry.get("out", self.dtype)
+        self.out, self.data = entry.get("out", self.dtype), entry.get("data", "")
         outer = re.fullmatch(r"(\w+)\((.*)\)", self.expr) if self.family != "broadcast" else None
         self.fold, self.inner = (outer[1], outer[2]) if outer else ("", self.expr)
         self.is_scan = self.fold.startswith("cum")
@@ -178,10 +178,10 @@ def main(make_peer):
             if time.monotonic() - start > args.budget:
                 print(json.dumps({"meta": "left out", "value": f"{peer.name}: the time budget was spent"}), file=out)
                 break
-            if peer.supports(case):
+            if peer.supports(case) or (case.data and not getattr(peer, "has_data", False)):
                 continue
             e = case.entry
-            row = {k: e[k] for k in ("family", "case", "shape", "dims", "dtype", "expr")}
+            row = {k: e[k] for k in ("family", "case", "shape", "dims", "dtype", "expr", "data") if k in e}
             row.update(who=peer.name, bytes=case.bytes(), kernel=None, us=None, us_min=None, graph_us=None, host_us=None, joule=None,
                        correct=None, error=None, method=peer.method)
             ways = peer.prepare(case)

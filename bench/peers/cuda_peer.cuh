@@ -109,7 +109,7 @@ inline int run(int argc, char **argv, const char *who, const std::string &versio
     bench::Row row;
     row.who = who;
     Algorithm f = find(c, &row.kernel);
-    if (!f) continue;
+    if (!f || !c.data.empty()) continue;
     const size_t in_bytes = round_up(c.inputs[0].elements() * bench::dtype_bytes(c.dtype));
     const size_t out_bytes =
         round_up(in_bytes / c.fold_length() * (c.family.find("scan") == std::string::npos ? 1 : c.fold_length()));

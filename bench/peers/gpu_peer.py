@@ -5,7 +5,7 @@ import common
 
 
 class GpuPeer:
-    """A subclass gives: flat(n, dtype) of random elements, strided(flat, shape, strides, offset), empty(shape, dtype),
+    """A subclass gives: flat(n, dtype) of random elements (with has_data, flat(n, dtype, "normal" or "uniform01") too), strided(flat, shape, strides, offset), empty(shape, dtype),
     event() with record(), elapsed_us(event, event), synchronize(), busy(us), cache_bytes, and
     ways(case) -> [(label, f(out, inputs))]."""
 
@@ -28,11 +28,12 @@ class GpuPeer:
             span = v.get("offset", 0) + 1 + sum((e - 1) * s for e, s in zip(v["shape"], strides))
             spans.append((v["shape"][::-1], strides[::-1], v.get("offset", 0), -(-span // unit) * unit))
         length = sum(s[3] for s in spans)
-        if case.dtype not in self.pools or self.pools[case.dtype][1] < sets * length:
-            self.pools.pop(case.dtype, None)
+        which = case.dtype, case.data
+        if which not in self.pools or self.pools[which][1] < sets * length:
+            self.pools.pop(which, None)
             self.release()
-            self.pools[case.dtype] = (self.flat(sets * length, case.dtype), sets * length)
-        flat = self.pools[case.dtype][0]
+            self.pools[which] = (self.flat(sets * length, case.dtype, *case.data.split()), sets * length)
+        flat = self.pools[which][0]
         self.sets = []
         for s in range(sets):
             at, one = s * length, []

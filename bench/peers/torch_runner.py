@@ -22,17 +22,17 @@ FUNCTIONS = {**{n: into(getattr(torch, n))
 
 
 class Torch(GpuPeer):
-    name, version, dtypes = "torch", torch.__version__, DTYPES
+    name, version, dtypes, has_data = "torch", torch.__version__, DTYPES, True
 
     def __init__(self, args):
         super().__init__(args)
         self.cache_bytes = torch.cuda.get_device_properties(0).L2_cache_size
         self.junk = torch.empty(2, 64 << 20, dtype=torch.float32, device="cuda")
 
-    def flat(self, n, dtype):
+    def flat(self, n, dtype, data=""):
         if DTYPES[dtype].is_floating_point:
             x = torch.empty(n, dtype=DTYPES[dtype], device="cuda")
-            return x.uniform_(-1, 1)
+            return x.normal_() if data == "normal" else x.uniform_(0 if data else -1, 1)
         return torch.randint(-100 if dtype[0] == "i" else 0, 101 if dtype != "bool" else 2, (n,), dtype=DTYPES[dtype],
                              device="cuda")
 

@@ -148,7 +148,7 @@ CaseRunner::CaseRunner(const Device &device, const Options &options, const std::
   int64_t out_bytes = 0;
   for (const Case &c : cases) {
     Arrangement a(c, device.cache_bytes());
-    int64_t &elements = pool_elements_[dtype_of(c.dtype)];
+    int64_t &elements = pool_elements_[{dtype_of(c.dtype), c.data}];
     elements = std::max(elements, a.sets * a.set_elements);
     out_bytes = std::max(out_bytes, a.sets * a.out_elements * dtype_bytes(c.out));
   }
@@ -169,9 +169,10 @@ Row CaseRunner::run(const Case &c) {
   try {
     bool has_fold = c.family != "broadcast";
     Expression e = parse_expression(c.expr, has_fold);
-    std::unique_ptr<Pool> &pool = pools_[dtype_of(c.dtype)];
+    const auto of_data = std::make_pair(dtype_of(c.dtype), c.data);
+    std::unique_ptr<Pool> &pool = pools_[of_data];
     if (!pool) pool = std::make_unique<Pool>(device_);
-    pool->prepare(dtype_of(c.dtype), pool_elements_.at(dtype_of(c.dtype)));
+    pool->prepare(of_data.first, of_data.second, pool_elements_.at(of_data));
     Call call(device_, c, e, options_, *pool, out_);
 
     tcu_plan_info_t info = TCU_PLAN_INFO_INIT;

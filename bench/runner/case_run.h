@@ -27,8 +27,8 @@ class CaseRunner {
 
   const Device &device_;
   const Options &options_;
-  std::map<tcu_dtype_t, int64_t> pool_elements_;  // what the largest case needs
-  std::map<tcu_dtype_t, std::unique_ptr<Pool>> pools_;
+  std::map<std::pair<tcu_dtype_t, std::string>, int64_t> pool_elements_;  // what the largest case needs
+  std::map<std::pair<tcu_dtype_t, std::string>, std::unique_ptr<Pool>> pools_;
   Buffer out_, plug_;
   std::vector<void *> events_;
 };

@@ -41,7 +41,7 @@ View view_of(const json &j) {
 Case case_of(const json &j) {
   Case c;
   c.family = j.at("family"), c.name = j.at("case"), c.dtype = j.at("dtype"), c.expr = j.at("expr");
-  c.out = j.value("out", c.dtype);
+  c.out = j.value("out", c.dtype), c.data = j.value("data", "");
   c.shape = j.at("shape").get<std::vector<int64_t>>();
   c.dims = j.at("dims").get<std::vector<int>>();
   c.groups = j.at("groups").get<std::vector<std::string>>();
@@ -180,6 +180,7 @@ void RowFile::row(const Case &c, const Row &r) {
   j["correct"] = r.correct < 0 ? json() : json(r.correct == 1);
   j["error"] = number_or_null(r.error);
   j["method"] = r.method;
+  if (!c.data.empty()) j["data"] = c.data;
   if (!r.note.empty()) j["note"] = r.note;
   line(j.dump());
 }

@@ -19,6 +19,7 @@ struct View {
 
 struct Case {
   std::string family, name, dtype, out, expr;  // dtypes as in cases.json: f32, i64, ...
+  std::string data;                            // uniform01, normal; empty: uniform in [-1, 1), or small integers
   std::vector<int64_t> shape;
   std::vector<int> dims;  // 1-based
   std::vector<View> inputs;

@@ -117,7 +117,7 @@ void store_element(tcu_dtype_t dtype, double value, void *to) {
   }
 }
 
-void Pool::prepare(tcu_dtype_t dtype, int64_t elements) {
+void Pool::prepare(tcu_dtype_t dtype, const std::string &data, int64_t elements) {
   const int64_t size = tcu_dtype_bytes(dtype);
   if (dtype == dtype_ && elements <= filled_) return;
   if (dtype != dtype_) {
@@ -127,16 +127,21 @@ void Pool::prepare(tcu_dtype_t dtype, int64_t elements) {
     block_.resize(period);
     bool is_float = dtype == TCU_FLOAT16 || dtype == TCU_BFLOAT16 || dtype == TCU_FLOAT32 || dtype == TCU_FLOAT64;
     bool is_signed = dtype >= TCU_INT8 && dtype <= TCU_INT64;
+    if (!data.empty() && !(is_float && (data == "normal" || data == "uniform01")))
+      throw std::invalid_argument("no data '" + data + "' of this dtype in bench");
+    std::normal_distribution<double> normal;
     std::vector<char> bytes(period * size);
     for (int64_t i = 0; i < period; i++) {
       double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-      double value = is_float            ? 2 * unit - 1
+      double value = data == "normal"    ? normal(random)
+                     : !data.empty()     ? unit
+                     : is_float          ? 2 * unit - 1
                      : dtype == TCU_BOOL ? std::floor(2 * unit)
                      : is_signed         ? std::floor(201 * unit) - 100
                                          : std::floor(101 * unit);
       // The second half is the first one negated: a sum over many periods stays as small as one over half a period,
       // which float16 can hold.
-      if (i > period / 2 && (is_float || is_signed)) value = -block_[i - period / 2 - 1];
+      if (i > period / 2 && data.empty() && (is_float || is_signed)) value = -block_[i - period / 2 - 1];
       store_element(dtype, value, &bytes[i * size]);
       block_[i] = load_element(dtype, &bytes[i * size]);
     }

@@ -21,8 +21,9 @@ class Pool {
 
   explicit Pool(const Device &device) : device_(device), buffer_(device) {}
 
-  // Makes at least elements of dtype available. Floats are uniform in [-1, 1), integers in [-100, 100] or [0, 100].
-  void prepare(tcu_dtype_t dtype, int64_t elements);
+  // Makes at least elements of dtype available. Floats are uniform in [-1, 1), in [0, 1) (data "uniform01") or normal with a
+  // variance of 1 ("normal"); integers in [-100, 100] or [0, 100]. The data stay as first asked for.
+  void prepare(tcu_dtype_t dtype, const std::string &data, int64_t elements);
   void *device_at(int64_t element) const { return buffer_.at(element * tcu_dtype_bytes(dtype_)); }
   double host_at(int64_t element) const { return block_[element % period]; }
 
