@@ -2,11 +2,13 @@
 // that thread has current, and while any stream is captured into a graph.
 #include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include "core/error.h"
 #include "cuda/cublas.h"
 #include "cuda/cuda_error.h"
 #include "cuda/rows.h"
+#include "cuda/scratch.h"
 #include "plan/backend.h"
 
 namespace tcu {
@@ -32,17 +34,23 @@ class CudaBackend final : public Backend {
     // Freed memory stays with the process: the default gives it back to the system at every synchronization.
     uint64_t keep = UINT64_MAX;
     check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep), "setting up the device's memory pool");
+    scratch_.emplace();
   }
   ~CudaBackend() override {
     int current = -1;
     if (cudaGetDevice(&current) != cudaSuccess) return;  // the process is ending and CUDA has gone
     if (cudaSetDevice(device_.ordinal) == cudaSuccess) cudaDeviceSynchronize();
+    scratch_.reset();
     cudaSetDevice(current);
   }
 
   const Device &device() const override { return device_; }
   std::span<const Kernel> kernels() const override { return registry(); }
 
+  Scratch scratch(void *stream) override {
+    const OnDevice guard(device_.ordinal);
+    return scratch_->of(stream_of(stream));
+  }
   void *allocate(size_t bytes, void *stream) override {
     if (bytes == 0) return nullptr;
     const OnDevice guard(device_.ordinal);
@@ -139,6 +147,7 @@ class CudaBackend final : public Backend {
  private:
   Device device_;
   Cublas cublas_;
+  std::optional<ScratchSlots> scratch_;
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ void set_division(int64_t d, uint32_t &multiplier, uint32_t &shift) {
 template <class P>
 void fill(P &to, const Prepared &prepared, const Plan &plan, const Execution &e) {
   const Problem &p = plan.problem;
-  to.out = e.at.out, to.workspace = e.workspace;
+  to.out = e.at.out, to.workspace = e.workspace, to.zeroed = e.zeroed;
   for (int i = 0; i < p.n_inputs; ++i) to.in[i] = e.at.in[i];
   to.n_kept = p.modes.n_of(Role::K), to.n_folded = p.modes.size() - to.n_kept;
   to.kept = p.kept();

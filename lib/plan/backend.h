@@ -37,7 +37,8 @@ struct LaunchConfig {
   int detail = 0;         // what else the kernel is told
   int variant = 0;        // which instantiation, where a kernel has several
   size_t workspace_bytes = 0;
-  size_t zeroed_bytes = 0;  // leading part of the workspace that must be zero at the launch
+  size_t zeroed_bytes = 0;   // leading part of the workspace that must be zero at the launch (Execution::zeroed)
+  bool leaves_zero = false;  // and is zero again at the end
 };
 
 struct Plan;
@@ -48,7 +49,15 @@ struct Execution {
   void *stream = nullptr;
   const Scalar *scalars = nullptr;  // the caller's, by slot
   Scalar alpha{}, beta{}, init{};   // in the post dtype; init in the accumulator's
-  void *workspace = nullptr;
+  void *workspace = nullptr;        // the caller's whole workspace; to a kernel's launch, the part after the zeroed one
+  void *zeroed = nullptr;
+};
+
+// Device memory that stays with a stream, for all that is queued there, one after another.
+struct Scratch {
+  static constexpr size_t kZeroed = 4 << 10, kRest = 60 << 10;  // bytes
+  void *zeroed = nullptr;  // zero whenever a kernel begins: every kernel leaves it so. Null: there is none for this stream
+  void *rest = nullptr;
 };
 
 class Backend;
@@ -82,6 +91,8 @@ class Backend {
   virtual const Device &device() const = 0;
   virtual std::span<const Kernel> kernels() const = 0;
 
+  // Never waits and never allocates.
+  virtual Scratch scratch(void *) { return {}; }
   virtual void *allocate(size_t bytes, void *stream) = 0;
   virtual void release(void *data, void *stream) = 0;
   virtual void copy(void *to, const void *from, size_t bytes, void *stream) = 0;

@@ -67,15 +67,25 @@ void Planner::execute(const Plan &plan, const Execution &given, size_t workspace
   if (need == 0) return plan.kernel->launch(plan, given, *backend_);
 
   Execution e = given;
+  const size_t zeroed = plan.config.zeroed_bytes, rest = need - zeroed;
+  Scratch own;
+  if (!given.workspace && plan.config.leaves_zero && zeroed <= Scratch::kZeroed) own = backend_->scratch(e.stream);
   struct Pooled {
     Backend &backend;
     void *data, *stream;
     ~Pooled() {
       if (data) backend.release(data, stream);
     }
-  } pooled{*backend_, e.workspace ? nullptr : backend_->allocate(need, e.stream), e.stream};
-  if (pooled.data) e.workspace = pooled.data;
-  if (plan.config.zeroed_bytes) backend_->zero(e.workspace, plan.config.zeroed_bytes, e.stream);
+  } pooled{*backend_, nullptr, e.stream};
+  if (own.zeroed) {
+    if (rest > Scratch::kRest) pooled.data = backend_->allocate(rest, e.stream);
+    e.zeroed = own.zeroed, e.workspace = pooled.data ? pooled.data : own.rest;
+  } else {
+    if (!given.workspace) pooled.data = backend_->allocate(need, e.stream);
+    e.zeroed = pooled.data ? pooled.data : given.workspace;
+    e.workspace = static_cast<char *>(e.zeroed) + zeroed;
+    if (zeroed) backend_->zero(e.zeroed, zeroed, e.stream);
+  }
   plan.kernel->launch(plan, e, *backend_);
 }
 

@@ -11,7 +11,7 @@ struct Tuning {
   int blocks_per_processor;   // in a persistent grid
 };
 
-// The first row of the table that fits.
-const Tuning &tuning(const char *kernel, const Device &device, int element_bytes);
+// The first row of the table that fits, or what TCUOPS_TUNING says.
+Tuning tuning(const char *kernel, const Device &device, int element_bytes);
 
 }  // namespace tcu

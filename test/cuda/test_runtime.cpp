@@ -279,4 +279,17 @@ TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed
     CHECK(sums.floats(n).back() == v * float(n));
     CHECK(c.floats(k * k) == std::vector<float>(k * k, v * v * float(k)));
   }
+  // The graph on another stream while this one works: they share nothing.
+  const Stream other;
+  Memory eager(4, stream);
+  const tcu_tensor_t te{eager.data, &one, nullptr, TCU_FLOAT32, 1};
+  OK(tcu_synchronize(cuda(), stream));
+  for (int i = 0; i < 200; ++i) {
+    REQUIRE(run(ready, other.handle) == 0);
+    OK(tcu_reduce(cuda(), &te, TCU_REDUCE_SUM, nullptr, 1, &tx, 1, &dim, &options));
+  }
+  OK(tcu_synchronize(cuda(), other.handle));
+  OK(tcu_synchronize(cuda(), stream));
+  CHECK(sum.floats(1)[0] == 11 * float(n));  // 3 * 3 - 3 + 5
+  CHECK(eager.floats(1)[0] == 3 * float(n));
 }

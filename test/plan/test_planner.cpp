@@ -16,7 +16,7 @@ namespace {
 struct Log {
   std::atomic<int> prepared{0}, launched{0}, allocated{0}, released{0};
   std::string last;           // the kernel launched last
-  void *workspace = nullptr;  // that it was given
+  void *workspace = nullptr, *zeroed = nullptr;  // that it was given
   bool was_zero = false;      // whether the part that must be zero was
   double constant = 0;        // of a plan whose expression has one
 };
@@ -27,10 +27,10 @@ constexpr size_t kWorkspace = 256, kZeroed = 64;
 void launch(const Plan &plan, const Execution &e, Backend &backend) {
   Log &log = *log_of(backend);
   ++log.launched;
-  log.last = plan.kernel->name, log.workspace = e.workspace;
+  log.last = plan.kernel->name, log.workspace = e.workspace, log.zeroed = e.zeroed;
   if (plan.config.workspace_bytes) {
     log.was_zero = true;
-    for (size_t i = 0; i < kZeroed; ++i) log.was_zero &= static_cast<char *>(e.workspace)[i] == 0;
+    for (size_t i = 0; i < kZeroed; ++i) log.was_zero &= static_cast<char *>(e.zeroed)[i] == 0;
   }
   if (plan.prepared) log.constant = *static_cast<const double *>(plan.prepared.get());
 }
@@ -46,6 +46,13 @@ LaunchConfig scratch(const Problem &, const Device &) {
   c.workspace_bytes = kWorkspace, c.zeroed_bytes = kZeroed;
   return c;
 }
+// The same, but zero again at the end; with more workspace than a stream's scratch has where the output has two elements.
+LaunchConfig clean(const Problem &p, const Device &) {
+  LaunchConfig c;
+  c.zeroed_bytes = kZeroed, c.leaves_zero = true;
+  c.workspace_bytes = kZeroed + (p.kept() == 2 ? Scratch::kRest + 1 : Scratch::kRest);
+  return c;
+}
 bool always(const Problem &, const Device &) { return true; }
 bool one_mode(const Problem &p, const Device &) { return p.modes.size() == 1; }
 bool even(const Problem &p, const Device &) { return p.modes.size() == 1 && p.modes[0].extent % 2 == 0; }
@@ -57,6 +64,7 @@ constexpr Kernel kRows[] = {
     {"reduce.split", Family::reduce, deep, scratch, prepare, launch},
     {"reduce.general", Family::reduce, always, plain, prepare, launch},
     {"broadcast.general", Family::broadcast, always, plain, prepare, launch},
+    {"reduce.clean", Family::reduce, always, clean, prepare, launch},
 };
 
 class FakeBackend : public Backend {
@@ -71,6 +79,7 @@ class FakeBackend : public Backend {
   void release(void *data, void *) override { ++log.released, ::operator delete(data); }
   void zero(void *data, size_t bytes, void *) override { std::memset(data, 0, bytes); }
   void copy(void *to, const void *from, size_t bytes, void *) override { std::memcpy(to, from, bytes); }
+  Scratch scratch(void *stream) override { return stream ? Scratch{zeroed, rest} : Scratch{}; }
   void synchronize(void *) override {}
   void *stream_create() override { return nullptr; }
   void stream_destroy(void *) override {}
@@ -80,6 +89,7 @@ class FakeBackend : public Backend {
   float event_elapsed(void *, void *) override { return 0; }
   void matmul(const Matmul &, void *) override {}
   Log &log;
+  char zeroed[Scratch::kZeroed] = {}, rest[Scratch::kRest];
 
  private:
   Device device_;
@@ -203,12 +213,29 @@ TEST_CASE_METHOD(Fixture, "execute: a workspace is the caller's or the pool's, a
   Execution e;
   e.workspace = mine.data();
   planner.execute(*split, e, mine.size());
-  CHECK((log.allocated == 1 && log.workspace == mine.data() && log.was_zero));
+  CHECK((log.allocated == 1 && log.zeroed == mine.data() && log.was_zero));
   CHECK(mine[kZeroed] == 0x55);
 
   planner.execute(*planner.plan(copy({5}), nullptr), {}, 0);
   CHECK(log.allocated == 1);
   CHECK(log.workspace == nullptr);
+}
+
+TEST_CASE_METHOD(Fixture, "execute: a kernel that leaves zero behind takes its stream's scratch") {
+  const auto one = planner.plan(sum(2000, 1), "reduce.clean"), two = planner.plan(sum(2000, 2), "reduce.clean");
+  auto &backend = static_cast<FakeBackend &>(planner.backend());
+  Execution e;
+  planner.execute(*one, e, 0);  // this stream has none
+  CHECK((log.allocated == 1 && log.released == 1 && log.was_zero && log.workspace == static_cast<char *>(log.zeroed) + kZeroed));
+  e.stream = &e;
+  planner.execute(*one, e, 0);
+  CHECK((log.allocated == 1 && log.zeroed == backend.zeroed && log.workspace == backend.rest));
+  planner.execute(*two, e, 0);  // too large for all of it
+  CHECK((log.allocated == 2 && log.released == 2 && log.zeroed == backend.zeroed && log.workspace != backend.rest));
+  std::vector<char> mine(one->config.workspace_bytes, 1);
+  e.workspace = mine.data();
+  planner.execute(*one, e, mine.size());
+  CHECK((log.allocated == 2 && log.was_zero && log.zeroed == mine.data() && log.workspace == mine.data() + kZeroed));
 }
 
 TEST_CASE_METHOD(Fixture, "execute: nothing is launched for no output") {

@@ -35,7 +35,7 @@ template <int I, int M, int P>
 struct Params {
   static constexpr int kInputs = I;
   void *out;
-  void *workspace;
+  void *workspace, *zeroed;   // Execution's
   const void *in[I];
   int64_t kept, folded;       // products of the extents: of K modes, of R or S modes
   int64_t split, chunk;       // parts that the folded elements are cut into, and how many of them (or rows) each has

@@ -156,7 +156,7 @@ struct reduce_contiguous {
       }
       s = combine_group<F>(s, lanes, shared);
       if (p.split > 1) {  // lanes == blockDim.x: every item is in range
-        State *parts = partials<State>(p, p.kept) + cell * Index(p.split);
+        State *parts = static_cast<State *>(p.workspace) + cell * Index(p.split);
         if (threadIdx.x == 0) parts[part] = s;
         if (!is_last_part(p, cell)) continue;
         s = F::identity();

@@ -72,7 +72,7 @@ struct ReduceSplit {
     c.split = ceil_div(units, c.chunk);
     c.grid = std::min<int64_t>(n * c.split, INT32_MAX);
     if (c.split > 1) {
-      c.zeroed_bytes = size_t(ceil_div(n * 4, 16) * 16);
+      c.zeroed_bytes = size_t(ceil_div(n * 4, 16) * 16), c.leaves_zero = true;
       c.workspace_bytes = c.zeroed_bytes + size_t(n * c.split * states * state);
     }
     return c;

@@ -117,7 +117,7 @@ struct reduce_strided {
       combine_rows(s, lanes, x, y, shared);
       if (p.split > 1) {
         // of this tile: part by part, V states of each thread across
-        State *parts = partials<State>(p, tiles) + tile * Index(p.split) * lanes * V;
+        State *parts = static_cast<State *>(p.workspace) + tile * Index(p.split) * lanes * V;
         if (y == 0) {
 #pragma unroll
           for (int v = 0; v < V; ++v) parts[(part * V + v) * lanes + x] = s[v];

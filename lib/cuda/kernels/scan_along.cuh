@@ -1,7 +1,7 @@
 // scan.lines (variant 0), scan.general: threads lie along the S mode ('S K', and any other pattern).
 // p.lanes neighbouring threads (a power of two up to a warp) scan a line: each takes V neighbours, and the lanes are scanned by
-// shuffles. A thread has kItems such pieces in flight: of one line, whose rounds hand on a carry, or, where a piece of every
-// lane is a whole line, of as many lines. Lines of a warp run side by side. Elements are read and written in vectors of 16
+// shuffles. A thread has kItems such pieces in flight: of one line, whose rounds hand on a carry, or, where a line is one piece
+// of every lane, or two, of as many lines. Lines of a warp run side by side. Elements are read and written in vectors of 16
 // bytes where the line is contiguous and aligned, else one by one.
 // In place: a thread writes the elements that it read.
 #pragma once
@@ -9,6 +9,8 @@
 
 namespace tcu::cuda {
 inline constexpr int kScanPieces = 4;  // that a thread has in flight
+// Those that are of one line of n elements, where a piece of every lane is so long.
+TCU_FN constexpr int scan_pieces(int64_t n, int64_t piece) { return n <= piece ? 1 : n <= 2 * piece ? 2 : kScanPieces; }
 }
 
 #if defined(TCU_KERNELS)
@@ -21,28 +23,32 @@ struct scan_along {
   static constexpr int kResident = 4, kItems = kScanPieces;
   using Piece = Line<Map, F, Out, Index, V>;
 
-  // Lines first, first + apart, ... of which the group's own pieces are read, scanned and written; `many` says whether a piece
-  // of every lane is a line. Lines from `lines` on are read as the last one and not written.
-  template <bool many, class P>
+  // Lines first, first + apart, ... as many as are in flight with kEach pieces of each: read, scanned and written by the group.
+  // Lines from `lines` on are read as the last one and not written. plain: what all_plain says; not used for a single line.
+  template <int kEach, class P>
   TCU_DEVICE static void scan(const P &p, Index first, Index apart, Index lines, int lane, int lanes, bool plain) {
-    constexpr int kLines = many ? kItems : 1;
+    constexpr int kLines = kItems / kEach;
     const bool exclusive = (p.flags & kExclusive) != 0;
-    const Index last = lines - 1, n = Index(p.folded), round = Index(lanes) * V * (kItems / kLines);
-    const auto index = [&](int k) { return first + k * apart < lines ? first + k * apart : last; };
-    const Piece line = many ? Piece(p, index(0), plain) : Piece(p, index(0));
+    const Index last = lines - 1, n = Index(p.folded), round = Index(lanes) * V * kEach;
+    const auto line = [&](int j) {
+      const Index number = first + j * apart < lines ? first + j * apart : last;
+      return kLines > 1 ? Piece(p, number, plain) : Piece(p, number);
+    };
+    const Piece only = line(0);
     Acc carry = p.init.template as<Acc>();
 #pragma unroll 1
     for (Index at = 0; at < n; at += round) {
       Acc e[kItems][V], below[kItems], all[kItems];
-      const auto from = [&](int k) { return at + (Index(many ? 0 : k) * lanes + lane) * V; };
+      const auto from = [&](int k) { return at + (Index(k % kEach) * lanes + lane) * V; };
 #pragma unroll
-      for (int k = 0; k < kItems; ++k) (many && k ? Piece(p, index(k), plain) : line).load(p, from(k), e[k]);
+      for (int k = 0; k < kItems; ++k) (k < kEach ? only : line(k / kEach)).load(p, from(k), e[k]);
       scan_lanes<F>(e, below, all, lane, lanes);
 #pragma unroll
       for (int k = 0; k < kItems; ++k) {
+        if (k % kEach == 0 && kLines > 1) carry = p.init.template as<Acc>();
         put_before<F>(e[k], lane == 0 ? carry : F::combine(carry, below[k]), exclusive);
-        if (first + (many ? k : 0) * apart < lines) (many && k ? Piece(p, index(k), plain) : line).store(p, from(k), e[k]);
-        if (!many) carry = F::combine(carry, all[k]);
+        if (first + k / kEach * apart < lines) (k < kEach ? only : line(k / kEach)).store(p, from(k), e[k]);
+        carry = F::combine(carry, all[k]);
       }
     }
   }
@@ -50,12 +56,14 @@ struct scan_along {
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     const int lanes = p.lanes, groups = kThreads / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
-    const bool many = Index(p.folded) <= Index(lanes) * V, plain = many && Piece::all_plain(p);
-    const Index lines = Index(p.kept), here = Index(groups) * (many ? kItems : 1), step = Index(gridDim.x) * here;
+    const int each = scan_pieces(p.folded, int64_t(lanes) * V);
+    const bool plain = each < kItems && Piece::all_plain(p);
+    const Index lines = Index(p.kept), here = Index(groups) * (kItems / each), step = Index(gridDim.x) * here;
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * here; first < lines; first += step) {
-      if (many) scan<true>(p, first + group, Index(groups), lines, lane, lanes, plain);
-      else scan<false>(p, first + group, Index(groups), lines, lane, lanes, plain);
+      if (each == 1) scan<1>(p, first + group, Index(groups), lines, lane, lanes, plain);
+      else if (each == 2) scan<2>(p, first + group, Index(groups), lines, lane, lanes, plain);
+      else scan<kItems>(p, first + group, Index(groups), lines, lane, lanes, plain);
     }
   }
 };
@@ -74,8 +82,8 @@ struct ScanGeneral {
     LaunchConfig c;
     c.block = kThreads, c.vector = vector_of(p, true), c.lanes = 1;
     while (c.lanes < 32 && int64_t(c.lanes) * c.vector < fastest(p, Role::S)->extent) c.lanes *= 2;
-    const bool many = fastest(p, Role::S)->extent <= int64_t(c.lanes) * c.vector;
-    c.grid = persistent_grid(name, p, d, ceil_div(p.kept(), kThreads / c.lanes * (many ? kScanPieces : 1)));
+    const int each = scan_pieces(fastest(p, Role::S)->extent, int64_t(c.lanes) * c.vector);
+    c.grid = persistent_grid(name, p, d, ceil_div(p.kept(), kThreads / c.lanes * (kScanPieces / each)));
     return c;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) { return configure_row("scan.general", p, d); }

@@ -180,8 +180,8 @@ struct scan_lookback {
     const bool exclusive = (p.flags & kExclusive) != 0, staged = p.detail > 0;
     const int n_stages = staged ? p.detail : kScanTiles;
     const Index tiles = Index(p.kept) * Index(p.split);
-    uint64_t *const published = static_cast<uint64_t *>(p.workspace) + 2, *const before = published + int64_t(tiles) * W::kWords;
-    const auto take = [&] { return atomicAdd(static_cast<unsigned *>(p.workspace), 1u); };
+    uint64_t *const published = static_cast<uint64_t *>(p.zeroed) + 2, *const before = published + int64_t(tiles) * W::kWords;
+    const auto take = [&] { return atomicAdd(static_cast<unsigned *>(p.zeroed), 1u); };
 
     if (threadIdx.x == 0) tickets[0] = take();
     __syncthreads();

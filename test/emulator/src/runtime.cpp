@@ -225,6 +225,13 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t event, unsigned) {
 cudaError_t cudaStreamIsCapturing(cudaStream_t, cudaStreamCaptureStatus *s) {
   return *s = cudaStreamCaptureStatusNone, cudaSuccess;
 }
+cudaError_t cudaStreamGetCaptureInfo(cudaStream_t, cudaStreamCaptureStatus *s, unsigned long long *id) {
+  if (id) *id = 0;
+  return *s = cudaStreamCaptureStatusNone, cudaSuccess;
+}
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id) {
+  return *id = reinterpret_cast<unsigned long long>(stream), cudaSuccess;
+}
 cudaError_t cudaStreamGetDevice(cudaStream_t, int *device) { return *device = 0, cudaSuccess; }
 cudaError_t cudaLaunchHostFunc(cudaStream_t, cudaHostFn_t fn, void *data) { return fn(data), cudaSuccess; }
 

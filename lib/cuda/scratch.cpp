@@ -1,0 +1,43 @@
+#include "cuda/scratch.h"
+
+#include "cuda/cuda_error.h"
+
+namespace tcu::cuda {
+namespace {
+constexpr size_t kSlotBytes = Scratch::kZeroed + Scratch::kRest;
+}
+
+ScratchSlots::ScratchSlots() {
+  void *memory = nullptr;
+  if (cudaMalloc(&memory, kSlots * kSlotBytes) != cudaSuccess || cudaMemset(memory, 0, kSlots * kSlotBytes) != cudaSuccess ||
+      cudaDeviceSynchronize() != cudaSuccess) {
+    cudaGetLastError();  // a device that is full, or a capture under way on another thread: it goes without
+    cudaFree(memory);
+    return;
+  }
+  memory_ = static_cast<char *>(memory);
+}
+
+ScratchSlots::~ScratchSlots() { cudaFree(memory_); }
+
+Scratch ScratchSlots::of(cudaStream_t stream) {
+  if (!memory_) return {};
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  unsigned long long id = 0, capture = 0;
+  if (cudaStreamGetCaptureInfo(stream, &status, &capture) != cudaSuccess || cudaStreamGetId(stream, &id) != cudaSuccess) {
+    cudaGetLastError();  // the legacy stream, while another stream captures
+    return {};
+  }
+  if (status == cudaStreamCaptureStatusInvalidated) return {};
+  std::lock_guard lock(mutex_);
+  const std::pair key{id, status == cudaStreamCaptureStatusActive ? capture : 0};
+  auto at = slots_.find(key);
+  if (at == slots_.end()) {
+    if (slots_.size() == kSlots) return {};
+    at = slots_.emplace(key, int(slots_.size())).first;
+  }
+  char *const slot = memory_ + size_t(at->second) * kSlotBytes;
+  return {slot, slot + Scratch::kZeroed};
+}
+
+}  // namespace tcu::cuda
