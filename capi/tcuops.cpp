@@ -22,14 +22,17 @@ ReduceOp reduce_op(tcu_reduce_op_t op) {
 }
 
 // Plans and runs a problem at once.
-void run(tcu_context_t context, const Problem &problem, const Call &call, const tcu_options_t &o) {
+void run(tcu_context_t context, const Problem &problem, const Call &call, const tcu_options_t &o, const void *offsets = nullptr) {
   Planner &p = planner(context);
   const Made plan = p.plan(problem, o.kernel);
   Execution e = execution(*plan, *problem.expr, o);
   e.at.out = call.request.out.data;
   for (int i = 0; i < problem.n_inputs; ++i) e.at.in[i] = call.inputs[i].data;
+  e.at.offsets = offsets;
   p.execute(*plan, e, o.workspace_bytes);
 }
+
+TensorView offsets_of(const tcu_tensor_t *offsets) { return view(*need(offsets, "offsets"), "offsets"); }
 
 void keep(tcu_plan_t *out, tcu_context_t context, const Problem &problem, const tcu_options_t &o) {
   *need(out, "plan") = new tcu_plan{context, planner(context).plan(problem, o.kernel)};
@@ -119,6 +122,17 @@ tcu_status_t tcu_reduce(tcu_context_t context, const tcu_tensor_t *out, tcu_redu
   });
 }
 
+tcu_status_t tcu_segmented_reduce(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
+                                  int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim, const tcu_tensor_t *offsets,
+                                  const tcu_options_t *options) {
+  return guard([&] {
+    const tcu_options_t o = read_options(options);
+    const Call call(out, expr, n_inputs, inputs, o, true);
+    const TensorView at = offsets_of(offsets);
+    run(context, make_segmented(call.request, reduce_op(op), dim, at), call, o, at.data);
+  });
+}
+
 tcu_status_t tcu_scan(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr, int32_t n_inputs,
                       const tcu_tensor_t *inputs, int32_t dim, const tcu_options_t *options) {
   return guard([&] {
@@ -162,6 +176,17 @@ tcu_status_t tcu_plan_reduce(tcu_plan_t *plan, tcu_context_t context, const tcu_
   });
 }
 
+tcu_status_t tcu_plan_segmented_reduce(tcu_plan_t *plan, tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op,
+                                       tcu_expr_t expr, int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim,
+                                       const tcu_tensor_t *offsets, const tcu_options_t *options) {
+  return guard([&] {
+    *need(plan, "plan") = nullptr;
+    const tcu_options_t o = read_options(options);
+    const Call call(out, expr, n_inputs, inputs, o, false);
+    keep(plan, context, make_segmented(call.request, reduce_op(op), dim, offsets_of(offsets)), o);
+  });
+}
+
 tcu_status_t tcu_plan_scan(tcu_plan_t *plan, tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op,
                            tcu_expr_t expr, int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim,
                            const tcu_options_t *options) {
@@ -185,11 +210,14 @@ tcu_status_t tcu_plan_execute(tcu_plan_t plan, void *out, int32_t n_inputs, cons
     const Problem &p = made.problem;
     if (o.beta && !p.reads_out) fail(Code::option, "options.beta is given and the plan was made without one");
     // A plan of an empty reduction has become a fill and reads no input.
-    if (n_inputs < p.n_inputs) fail(Code::shape, "%d inputs; the plan has %d", n_inputs, p.n_inputs);
+    const bool segmented = p.family == Family::segmented;
+    if (n_inputs < p.n_inputs + segmented)
+      fail(Code::shape, "%d inputs; the plan has %d%s", n_inputs, p.n_inputs, segmented ? " and the offsets" : "");
     if (p.n_inputs > 0) need(inputs, "inputs");
     Execution e = execution(made, *p.expr, o);
     e.at.out = out;
     for (int i = 0; i < p.n_inputs; ++i) e.at.in[i] = inputs[i];
+    if (segmented) e.at.offsets = inputs[p.n_inputs];
     check_pointers(p, e.at);
     plan->context->planner.execute(made, e, o.workspace_bytes);
   });

@@ -345,6 +345,16 @@ TCU_API tcu_status_t tcu_reduce(tcu_context_t context, const tcu_tensor_t *out, 
                                 int32_t n_inputs, const tcu_tensor_t *inputs, int32_t n_dims, const int32_t *dims,
                                 const tcu_options_t *options);
 
+/* out[.., s, ..] = alpha * fold(op, expr(inputs...)[.., offsets[s] .. offsets[s + 1] - 1, ..]) + beta * out, along dim: segments
+ * of any length (CSR). offsets: a dense vector of int32 or int64 in the context's memory, one more than out has elements along
+ * dim, not falling, between 0 and the inputs' extent there. That cannot be checked without waiting for the device: an offset
+ * outside is taken as the nearest end, one that falls as the one before it. An empty segment gives the op's identity (-inf or
+ * the lowest number for MAX), and 0 for ARGMAX and ARGMIN, whose positions are counted from the segment's start.
+ * At most 15 inputs. Errors: as reduce, but for REDUCED_MODE and EMPTY. */
+TCU_API tcu_status_t tcu_segmented_reduce(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
+                                          int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim,
+                                          const tcu_tensor_t *offsets, const tcu_options_t *options);
+
 /* out[.., i, ..] = alpha * fold(op, expr(inputs...)[.., 0..i, ..]) + beta * out, along dim. op: SUM, PROD, MAX, MIN.
  * Shapes as in map. Accumulates in float32 or wider whatever the output. Errors: as map, and DIM, OP. */
 TCU_API tcu_status_t tcu_scan(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
@@ -375,6 +385,20 @@ TCU_API tcu_status_t tcu_event_destroy(tcu_context_t context, void *event);
 TCU_API tcu_status_t tcu_event_record(tcu_context_t context, void *event, void *stream);
 TCU_API tcu_status_t tcu_event_elapsed(tcu_context_t context, float *milliseconds, void *from, void *to);
 
+/* DLPack (version 0.8), for tensors of other libraries and for handing over ours. Mode i is DLPack's mode i.
+ * from_dlpack: tensor looks at from's memory and at its shape, which must outlive it. strides: room for as many numbers as from
+ * has modes, used when from has no strides of its own; null where it has. The caller orders the streams: DLPack's own protocol
+ * (stream numbers) is between the two libraries' front ends.
+ * to_dlpack: *managed is given to another library, which calls its deleter once; that calls release(owner), from any thread.
+ * release may be null.
+ * Errors: NULL, RANK, DTYPE, OVERFLOW, DEVICE (memory that this context does not reach). */
+struct DLTensor;
+struct DLManagedTensor;
+TCU_API tcu_status_t tcu_tensor_from_dlpack(tcu_tensor_t *tensor, int64_t *strides, tcu_context_t context,
+                                            const struct DLTensor *from);
+TCU_API tcu_status_t tcu_tensor_to_dlpack(struct DLManagedTensor **managed, tcu_context_t context, const tcu_tensor_t *tensor,
+                                          void *owner, void (*release)(void *owner));
+
 typedef struct tcu_device_info_t {
   size_t struct_size;
   char name[128];
@@ -402,6 +426,11 @@ TCU_API tcu_status_t tcu_plan_map(tcu_plan_t *plan, tcu_context_t context, const
 TCU_API tcu_status_t tcu_plan_reduce(tcu_plan_t *plan, tcu_context_t context, const tcu_tensor_t *out,
                                      tcu_reduce_op_t op, tcu_expr_t expr, int32_t n_inputs, const tcu_tensor_t *inputs,
                                      int32_t n_dims, const int32_t *dims, const tcu_options_t *options);
+/* When it is executed, the offsets come after the inputs. */
+TCU_API tcu_status_t tcu_plan_segmented_reduce(tcu_plan_t *plan, tcu_context_t context, const tcu_tensor_t *out,
+                                               tcu_reduce_op_t op, tcu_expr_t expr, int32_t n_inputs,
+                                               const tcu_tensor_t *inputs, int32_t dim, const tcu_tensor_t *offsets,
+                                               const tcu_options_t *options);
 TCU_API tcu_status_t tcu_plan_scan(tcu_plan_t *plan, tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op,
                                    tcu_expr_t expr, int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim,
                                    const tcu_options_t *options);

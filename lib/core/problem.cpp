@@ -9,7 +9,7 @@
 namespace tcu {
 
 const char *name_of(Family f) {
-  constexpr const char *names[] = {"broadcast", "reduce", "scan"};
+  constexpr const char *names[] = {"broadcast", "reduce", "scan", "segmented"};
   return names[int(f)];
 }
 
@@ -28,6 +28,12 @@ int64_t Problem::bytes() const {
       if (m.stride[k] != 0 && !(k == 0 && m.role == Role::R)) n *= m.extent;
     total += k == 0 && reads_out ? 2 * n : n;
   }
+  if (family == Family::segmented) {
+    int64_t segments = 1;
+    for (const Mode &m : modes)
+      if (m.stride[offsets_operand()] != 0) segments *= m.extent;
+    total += (segments + 1) * bytes_of(offsets);
+  }
   return int64_t(std::min<__int128>(total, INT64_MAX));
 }
 
@@ -43,6 +49,7 @@ uint64_t Problem::hash() const {
         uint64_t(determinism) << 18 | uint64_t(reads_out) << 20 | uint64_t(in_place) << 21 | uint64_t(index_bits) << 24 |
         uint64_t(n_inputs) << 32 | uint64_t(out) << 40 | uint64_t(acc) << 48);
   for (int k = 0; k <= n_inputs; ++k) h.add(uint64_t(dtype(k)) << 8 | alignment[k]);
+  h.add(uint64_t(offsets));
   h.add(expr->hash());
   for (const Mode &m : modes) {
     h.add(uint64_t(m.extent) * 4 + uint64_t(m.role));
@@ -54,7 +61,7 @@ uint64_t Problem::hash() const {
 bool Problem::operator==(const Problem &o) const {
   if (family != o.family || op != o.op || scan.exclusive != o.scan.exclusive || scan.reverse != o.scan.reverse ||
       determinism != o.determinism || reads_out != o.reads_out || in_place != o.in_place || index_bits != o.index_bits ||
-      n_inputs != o.n_inputs || out != o.out || acc != o.acc || modes.size() != o.modes.size() || !(*expr == *o.expr))
+      n_inputs != o.n_inputs || out != o.out || acc != o.acc || offsets != o.offsets || modes.size() != o.modes.size() || !(*expr == *o.expr))
     return false;
   if (std::memcmp(in, o.in, sizeof(DType) * n_inputs) || std::memcmp(alignment, o.alignment, 1 + n_inputs)) return false;
   for (int i = 0; i < modes.size(); ++i) {
@@ -140,8 +147,9 @@ void check_overlap(const Request &r, const Checked &c, bool in_place_ok, Problem
   }
 }
 
-// Fills p.modes with extents and strides over the space and canonicalizes. `roles` may be null: all K.
-void build_modes(const Checked &c, int rank, const int64_t *extents, const Role *roles, Problem &p) {
+// Fills p.modes with extents and strides over the space and canonicalizes. `roles` may be null: all K. segments: one mode more,
+// or null.
+void build_modes(const Checked &c, int rank, const int64_t *extents, const Role *roles, Problem &p, const Mode *segments = nullptr) {
   const int n_operands = p.n_operands();
   int64_t weight = 1;
   for (int m = 0; m < rank; ++m) {
@@ -151,11 +159,12 @@ void build_modes(const Checked &c, int rank, const int64_t *extents, const Role 
     mode.stride[0] = c.out.extent(m) == 1 ? 0 : c.out.stride(m);
     for (int i = 0; i < p.n_inputs; ++i) mode.stride[1 + i] = c.in[i].extent(m) == 1 ? 0 : c.in[i].stride(m);
     if (n_operands > 1 + p.n_inputs) {
-      mode.stride[1 + p.n_inputs] = mode.role == Role::R ? weight : 0;
+      mode.stride[1 + p.n_inputs] = mode.role == Role::R && !segments ? weight : 0;
       if (mode.role == Role::R) weight *= mode.extent;
     }
     p.modes.push(mode);
   }
+  if (segments) p.modes.push(*segments);
   // The order that counts: a broadcast's by its output; a fold's by its inputs, the one with the most elements first.
   int lead[kMaxOperands], n = 0;
   if (p.family == Family::broadcast) lead[n++] = 0;
@@ -288,6 +297,49 @@ Problem make_scan(const Request &r, ReduceOp op, int dim, ScanFlags flags) {
   return p;
 }
 
+Problem make_segmented(const Request &r, ReduceOp op, int dim, const TensorView &offsets) {
+  Problem p;
+  Checked c;
+  p.family = Family::segmented, p.op = op, p.offsets = offsets.dtype;
+  check(r, c, p);
+  check_space(c);
+  if (r.n_inputs < 1 || r.n_inputs >= kMaxInputs)
+    fail(Code::expr, "%d inputs; segments take 1 to %d", r.n_inputs, kMaxInputs - 1);
+  if (dim < 0 || dim >= kMaxRank - 1) fail(Code::dim, "dim is %d; modes are numbered 0..%d", dim, kMaxRank - 2);
+  const Layout at = check_tensor(offsets, "offsets", r.need_data);
+  if (p.offsets != DType::i32 && p.offsets != DType::i64)
+    fail(Code::dtype, "offsets are %s; make them int32 or int64", info(p.offsets).name);
+  if (at.rank != 1 || at.extents[0] < 1 || (at.extents[0] > 1 && at.strides[0] != 1))
+    fail(Code::shape, "offsets must be a dense vector of one number more than there are segments");
+  const int rank = std::max({c.rank, c.out.rank, dim + 1});
+  if (rank >= kMaxRank) fail(Code::rank, "segments of a tensor of %d modes; there may be %d", rank, kMaxRank - 1);
+  for (int m = c.rank; m < rank; ++m) c.space[m] = 1;
+  Role roles[kMaxRank] = {};
+  roles[dim] = Role::R;
+  for (int m = 0; m < rank; ++m) {
+    const int64_t n = c.out.extent(m), wanted = m == dim ? at.extents[0] - 1 : c.space[m];
+    if (n != wanted)
+      fail(Code::shape, "out has extent %lld in mode %d, where %s %lld", (long long)n, m, m == dim ? "the segments are" : "the inputs have",
+           (long long)wanted);
+  }
+  check_overlap(r, c, false, p);
+  if (r.out.data && offsets.data && may_overlap(r.out.data, c.out, offsets.data, at))
+    fail(Code::overlap, "out overlaps the offsets; write to a copy");
+  set_accumulator(r, p, accumulator_of(op, p.element));
+  if (is_arg(op) && kind_of(p.out) != Kind::Int && kind_of(p.out) != Kind::UInt)
+    fail(Code::dtype, "%s gives positions and out is %s; make it an integer", info(op).name, info(p.out).name);
+  const DType post = is_arg(op) ? DType::i64 : p.acc;
+  if (r.reads_out && (post == DType::bool_ || is_arg(op)))
+    fail(Code::option, "beta makes no sense for %s", info(op).name);
+  Mode segments{};
+  segments.extent = at.extents[0] - 1, segments.role = Role::K;
+  segments.stride[0] = c.out.extent(dim) == 1 ? 0 : c.out.stride(dim);
+  segments.stride[p.offsets_operand()] = 1;
+  c.out.extents[dim] = 1;  // the mode of the elements is not out's
+  build_modes(c, rank, c.space, roles, p, &segments);
+  return p;
+}
+
 bool is_empty_reduction(const Problem &p) {
   return p.family == Family::reduce && std::any_of(p.modes.begin(), p.modes.end(), [](const Mode &m) {
            return m.role == Role::R && m.extent == 0;
@@ -326,6 +378,10 @@ bool same_strides(const Problem &p, int a, int b) {
 
 void check_pointers(const Problem &p, const Pointers &at) {
   if (p.empty()) return;
+  if (p.family == Family::segmented) {
+    if (!at.offsets) fail(Code::null, "offsets is null");
+    if (reinterpret_cast<uintptr_t>(at.offsets) % bytes_of(p.offsets)) fail(Code::alignment, "offsets are not aligned to their numbers");
+  }
   const Layout out = layout_of(p, 0);
   for (int k = 0; k <= p.n_inputs; ++k) {
     const void *data = k == 0 ? at.out : at.in[k - 1];

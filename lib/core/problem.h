@@ -8,7 +8,8 @@
 
 namespace tcu {
 
-enum class Family : uint8_t { broadcast, reduce, scan };
+// segmented: a reduction whose R mode is cut into segments by offsets that are data; a K mode counts the segments.
+enum class Family : uint8_t { broadcast, reduce, scan, segmented };
 const char *name_of(Family f);
 
 enum class Determinism : uint8_t { run_to_run = 0, any_order = 1 };
@@ -28,13 +29,16 @@ struct Problem {
   int n_inputs = 0;
   DType out = DType::none, acc = DType::none, element = DType::none;  // element: what expr yields
   DType in[kMaxInputs] = {};
+  DType offsets = DType::none;  // segmented: i32 or i64
   uint8_t alignment[1 + kMaxInputs] = {};  // of out and the inputs' pointers: log2 of bytes, at most 4
   std::shared_ptr<const Expr> expr;
   Modes modes;
 
-  // Operands whose strides the modes carry: out, the inputs, and for an arg-reduction the position weights.
-  int n_operands() const { return 1 + n_inputs + (op != ReduceOp::none && is_arg(op)); }
+  // Operands whose strides the modes carry: out, the inputs, and one more: for segments the offsets, else for an
+  // arg-reduction the position weights.
+  int n_operands() const { return 1 + n_inputs + (family == Family::segmented || (op != ReduceOp::none && is_arg(op))); }
   int position_operand() const { return 1 + n_inputs; }
+  int offsets_operand() const { return 1 + n_inputs; }
   int64_t kept() const { return modes.count(Role::K); }
   int64_t reduced() const { return modes.count(Role::R); }
   DType dtype(int operand) const { return operand == 0 ? out : in[operand - 1]; }
@@ -64,6 +68,8 @@ struct Request {
 Problem make_broadcast(const Request &r);
 Problem make_reduce(const Request &r, ReduceOp op, int n_dims, const int32_t *dims);
 Problem make_scan(const Request &r, ReduceOp op, int dim, ScanFlags flags);
+// offsets: one number more than there are segments, along mode `dim` of the inputs.
+Problem make_segmented(const Request &r, ReduceOp op, int dim, const TensorView &offsets);
 
 // An empty reduction with an identity is a fill: the same request as a broadcast of that constant.
 bool is_empty_reduction(const Problem &p);
@@ -73,6 +79,7 @@ Problem as_fill(const Problem &empty_reduction);
 struct Pointers {
   void *out = nullptr;
   const void *in[kMaxInputs] = {};
+  const void *offsets = nullptr;
 };
 // Fails with Code::null, alignment or overlap.
 void check_pointers(const Problem &p, const Pointers &at);

@@ -32,4 +32,29 @@ LaunchConfig configure_reduce(const Problem &p, const ReduceCut &how);
 std::shared_ptr<const void> prepare_reduce(const Problem &p, const ReduceCut &how);
 void launch_reduce(const Plan &plan, const Execution &e, Backend &backend);
 
+// Writes one kept box from its accumulators.
+struct Writer {
+  const ReducePlan &r;
+  const Problem &p;
+  const Execution &e;
+  Machine post;
+  DType types[2];
+  static size_t bytes(const ReducePlan &r, const Program &program) { return Machine::bytes(program, r.kept_box); }
+  Writer(const ReducePlan &plan, const Problem &problem, const Execution &execution, const Program &program,
+         const Numbers &numbers, char *zone)
+      : r(plan), p(problem), e(execution),
+        post(program, numbers, (types[0] = plan.post.post, types[1] = problem.out, types), plan.kept_box, zone) {}
+
+  void write(const Walk &kept_walk, const Box &box, const void *acc) {
+    const Grid &g = r.grid;
+    int64_t offset[kMaxOperands] = {};
+    kept_walk.offsets(g, 1, offset);
+    char *const out = static_cast<char *>(e.at.out) + offset[0] * bytes_of(p.out);
+    post.point(0, acc);
+    if (p.reads_out) post.load(1, box, 0, out);
+    void *const to = box.flat(0) ? static_cast<void *>(out) : post.tile();
+    store(box, 0, out, post.run(to, box.elements), bytes_of(p.out), false);
+  }
+};
+
 }  // namespace tcu::cpu

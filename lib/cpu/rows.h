@@ -16,5 +16,6 @@ Kernel scan_split();
 Kernel scan_contiguous();
 Kernel scan_strided();
 Kernel scan_general();
+Kernel segmented_general();
 
 }  // namespace tcu::cpu

@@ -20,6 +20,7 @@ void fill(P &to, const Prepared &prepared, const Plan &plan, const Execution &e)
   const Problem &p = plan.problem;
   to.out = e.at.out, to.workspace = e.workspace, to.zeroed = e.zeroed;
   for (int i = 0; i < p.n_inputs; ++i) to.in[i] = e.at.in[i];
+  if (p.family == Family::segmented) to.in[p.n_inputs] = e.at.offsets;
   to.n_kept = p.modes.n_of(Role::K), to.n_folded = p.modes.size() - to.n_kept;
   to.kept = p.kept();
   to.folded = p.modes.count(p.family == Family::scan ? Role::S : Role::R);
@@ -55,7 +56,8 @@ void fill_and_launch(const Prepared &prepared, const Plan &plan, const Execution
 }  // namespace
 
 ParamSize size_for(const Problem &p, size_t n_parameters) {
-  if (p.n_inputs <= 4 && p.modes.size() <= 8 && n_parameters <= 4) return ParamSize::small;
+  const int pointers = p.n_inputs + (p.family == Family::segmented);
+  if (pointers <= 4 && p.modes.size() <= 8 && n_parameters <= 4) return ParamSize::small;
   if (p.modes.size() <= 8 && n_parameters <= 64) return ParamSize::medium;
   return ParamSize::large;
 }

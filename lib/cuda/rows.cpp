@@ -16,6 +16,7 @@
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_along.cuh"
 #include "kernels/scan_lookback.cuh"
+#include "kernels/segmented_general.cuh"
 
 namespace tcu::cuda {
 
@@ -93,6 +94,7 @@ constexpr Kernel table[] = {
     row<rows::ScanLookback>("scan.lookback", Family::scan),
     row<rows::ScanLines>("scan.lines", Family::scan),
     row<rows::ScanGeneral>("scan.general", Family::scan),
+    row<rows::SegmentedGeneral>("segmented.general", Family::segmented),
 };
 
 }  // namespace

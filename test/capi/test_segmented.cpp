@@ -1,0 +1,97 @@
+// tcu_segmented_reduce: what it computes, and what it refuses.
+#include <limits>
+
+#include "capi/api.h"
+
+using namespace api;
+
+TEST_CASE("segments: sums of rows of any length, along any mode") {
+  const Array<float> x({7}, {1, 2, 3, 4, 5, 6, 7});
+  const Array<int32_t> offsets({5}, {0, 2, 2, 6, 7});
+  Array<float> sums({4}, {-1, -1, -1, -1});
+  OK(tcu_segmented_reduce(context(), sums, TCU_REDUCE_SUM, nullptr, 1, x, 0, offsets, nullptr));
+  CHECK(sums.get() == std::vector<float>{3, 0, 18, 7});
+  const Array<float> rows({2, 3}, {1, 10, 2, 20, 3, 30});
+  const Array<int64_t> two({3}, {0, 1, 3});
+  Array<float> out({2, 2}, {0, 0, 0, 0});
+  OK(tcu_segmented_reduce(context(), out, TCU_REDUCE_SUM, nullptr, 1, rows, 1, two, nullptr));
+  CHECK(out.get() == std::vector<float>{1, 10, 5, 50});
+  const Array<int64_t> one({3}, {0, 0, 2});
+  Array<float> columns({2, 3}, repeated(6, 0.0f));
+  OK(tcu_segmented_reduce(context(), columns, TCU_REDUCE_SUM, nullptr, 1, rows, 0, one, nullptr));
+  CHECK(columns.get() == std::vector<float>{0, 11, 0, 22, 0, 33});
+}
+
+TEST_CASE("segments: of an expression of several inputs, accumulated into") {
+  const Array<float> x({4}, {1, 2, 3, 4}), scale({1}, {10});
+  const Array<int32_t> offsets({3}, {0, 3, 4});
+  Array<float> out({2}, {1, 2});
+  const Expr product({input(0), input(1), op(TCU_OP_MUL)});
+  const tcu_tensor_t both[] = {*static_cast<const tcu_tensor_t *>(x), *static_cast<const tcu_tensor_t *>(scale)};
+  const tcu_scalar_t alpha = real(2), beta = real(100);
+  tcu_options_t o = options();
+  o.alpha = &alpha, o.beta = &beta;
+  OK(tcu_segmented_reduce(context(), out, TCU_REDUCE_SUM, product, 2, both, 0, offsets, &o));
+  CHECK(out.get() == std::vector<float>{220, 280});
+}
+
+TEST_CASE("segments: the identity of an empty one, positions from a segment's start") {
+  const Array<float> x({5}, {3, 1, 2, 9, 9});
+  const Array<int32_t> offsets({4}, {0, 0, 2, 5});
+  Array<float> most({3}, {0, 0, 0});
+  OK(tcu_segmented_reduce(context(), most, TCU_REDUCE_MAX, nullptr, 1, x, 0, offsets, nullptr));
+  CHECK(most.get() == std::vector<float>{-std::numeric_limits<float>::infinity(), 3, 9});
+  Array<int64_t> where({3}, {7, 7, 7});
+  OK(tcu_segmented_reduce(context(), where, TCU_REDUCE_ARGMAX, nullptr, 1, x, 0, offsets, nullptr));
+  CHECK(where.get() == std::vector<int64_t>{0, 0, 1});
+}
+
+TEST_CASE("segments: offsets that are wrong read nothing outside") {
+  const Array<float> x({4}, {1, 2, 3, 4});
+  const Array<int32_t> offsets({5}, {-5, 2, 1, 3, 99});
+  Array<float> sums({4}, repeated(4, 0.0f));
+  OK(tcu_segmented_reduce(context(), sums, TCU_REDUCE_SUM, nullptr, 1, x, 0, offsets, nullptr));
+  CHECK(sums.get() == std::vector<float>{3, 0, 5, 4});  // 0..2, 2..2, 1..3, 3..4
+}
+
+TEST_CASE("segments: one long one beside many short ones, as a plan") {
+  std::vector<float> values(100000, 1.0f);
+  std::vector<int64_t> at{0, 90000};
+  while (at.back() < 100000) at.push_back(at.back() + 3 < 100000 ? at.back() + 3 : 100000);
+  const Array<float> x({100000}, values);
+  const Array<int64_t> offsets({int64_t(at.size())}, at);
+  Array<float> sums({int64_t(at.size()) - 1}, repeated(at.size() - 1, 0.0f));
+  tcu_plan_t plan = nullptr;
+  OK(tcu_plan_segmented_reduce(&plan, context(), sums, TCU_REDUCE_SUM, nullptr, 1, x, 0, offsets, nullptr));
+  const auto data = [](const tcu_tensor_t *t) { return t->data; };
+  const void *inputs[] = {data(x), data(offsets)};
+  FAILS(TCU_ERROR_SHAPE, tcu_plan_execute(plan, data(sums), 1, inputs, nullptr));
+  OK(tcu_plan_execute(plan, data(sums), 2, inputs, nullptr));
+  const auto got = sums.get();
+  for (size_t s = 0; s + 1 < at.size(); ++s) REQUIRE(got[s] == float(at[s + 1] - at[s]));
+  inputs[1] = nullptr;
+  FAILS(TCU_ERROR_NULL, tcu_plan_execute(plan, data(sums), 2, inputs, nullptr));
+  OK(tcu_plan_destroy(plan));
+}
+
+TEST_CASE("segments: what is refused") {
+  const Array<float> x({4}, {1, 2, 3, 4});
+  const Array<int32_t> offsets({3}, {0, 1, 4});
+  const Array<float> floats({3}, {0, 1, 4});
+  const Array<int32_t> square({3, 3}, std::vector<int32_t>(9, 0));
+  Array<float> out({2}, {5, 6}), three({3}, {0, 0, 0});
+  const auto call = [&](const tcu_tensor_t *o, tcu_reduce_op_t op, const tcu_tensor_t *in, int dim, const tcu_tensor_t *at) {
+    return tcu_segmented_reduce(context(), o, op, nullptr, 1, in, dim, at, nullptr);
+  };
+  FAILS(TCU_ERROR_DTYPE, call(out, TCU_REDUCE_SUM, x, 0, floats));
+  FAILS(TCU_ERROR_SHAPE, call(out, TCU_REDUCE_SUM, x, 0, square));
+  FAILS(TCU_ERROR_SHAPE, call(three, TCU_REDUCE_SUM, x, 0, offsets));
+  FAILS(TCU_ERROR_NULL, call(out, TCU_REDUCE_SUM, x, 0, nullptr));
+  FAILS(TCU_ERROR_NULL, call(nullptr, TCU_REDUCE_SUM, x, 0, offsets));
+  FAILS(TCU_ERROR_DIM, call(out, TCU_REDUCE_SUM, x, -1, offsets));
+  FAILS(TCU_ERROR_DIM, call(out, TCU_REDUCE_SUM, x, 64, offsets));
+  FAILS(TCU_ERROR_OP, call(out, 77, x, 0, offsets));
+  FAILS(TCU_ERROR_DTYPE, call(out, TCU_REDUCE_ARGMAX, x, 0, offsets));  // positions into floats
+  FAILS(TCU_ERROR_EXPR, tcu_segmented_reduce(context(), out, TCU_REDUCE_SUM, nullptr, 0, x, 0, offsets, nullptr));
+  CHECK(out.get() == std::vector<float>{5, 6});
+}
