@@ -38,3 +38,20 @@ let a = randn(6, 4)
     @test Array(TCUOps.scan(*, TCUOps.lazy.(x .+ 1); dims = 1)) ≈ cumprod(a .+ 1; dims = 1)
     @test Array(cumsum!(x, x; dims = 1)) ≈ cumsum(a; dims = 1)
 end
+
+@testset "segments" begin
+    x = Float32.(1:10)
+    for T in (Int32, Int64)
+        offsets = T[0, 3, 3, 10]
+        @test Array(TCUOps.segmented_reduce(+, on_device(x), offsets)) == Float32[6, 0, 49]
+        @test Array(TCUOps.segmented_reduce(max, on_device(x), on_device(offsets))) == Float32[3, -Inf, 10]
+    end
+    m = rand(Float32, 3, 8)
+    sums = Array(TCUOps.segmented_reduce(+, on_device(m), [0, 2, 8]; dims = 2))
+    @test sums ≈ [sum(m[:, 1:2]; dims = 2) sum(m[:, 3:8]; dims = 2)]
+    squares = Array(TCUOps.segmented_reduce(+, TCUOps.lazy.(on_device(m) .* on_device(m)), [0, 1, 3]; dims = 1))
+    @test squares ≈ [sum(abs2, m[1:1, :]; dims = 1); sum(abs2, m[2:3, :]; dims = 1)]
+    @test_throws ArgumentError TCUOps.segmented_reduce(-, on_device(x), [0, 10])
+    @test_throws DimensionMismatch TCUOps.segmented_reduce(+, on_device(x), Int[])
+    @test_throws ArgumentError TCUOps.segmented_reduce(+, on_device(m), [0, 3])
+end

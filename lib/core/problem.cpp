@@ -49,7 +49,7 @@ uint64_t Problem::hash() const {
         uint64_t(determinism) << 18 | uint64_t(reads_out) << 20 | uint64_t(in_place) << 21 | uint64_t(index_bits) << 24 |
         uint64_t(n_inputs) << 32 | uint64_t(out) << 40 | uint64_t(acc) << 48);
   for (int k = 0; k <= n_inputs; ++k) h.add(uint64_t(dtype(k)) << 8 | alignment[k]);
-  h.add(uint64_t(offsets));
+  if (family == Family::segmented) h.add(uint64_t(offsets));
   h.add(expr->hash());
   for (const Mode &m : modes) {
     h.add(uint64_t(m.extent) * 4 + uint64_t(m.role));
