@@ -5,10 +5,11 @@
 #include "kernels/reduce_general.cuh"
 #include "kernels/reduce_small.cuh"
 #include "kernels/reduce_strided.cuh"
+#include "kernels/segmented_general.cuh"
 
 namespace tcu::cuda {
 
-// kGeneral: also for modes that only reduce.general takes.
+// kGeneral: also for modes that only reduce.general takes, and for segments.
 template <class Op_, class Acc, class Out, bool kGeneral, class Map>
 void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const Expr> &expr, DType in) {
   const std::string fold = std::string("fold::") + op, acc = text_of<Acc>(), out = text_of<Out>(), index = "int32_t";
@@ -20,9 +21,12 @@ void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const E
         kernel_address<&entry<reduce_strided<Map, Op_, Acc, Out, int32_t, false>>>());
   t.add("reduce_strided", {fold, acc, out, index, "true"}, expr, {in},
         kernel_address<&entry<reduce_strided<Map, Op_, Acc, Out, int32_t, true>>>());
-  if constexpr (kGeneral)
+  if constexpr (kGeneral) {
     t.add("reduce_general", {fold, acc, out, index}, expr, {in},
           kernel_address<&entry<reduce_general<Map, Op_, Acc, Out, int32_t>>>());
+    t.add("segmented_general", {fold, acc, out, index}, expr, {in},
+          kernel_address<&entry<segmented_general<Map, Op_, Acc, Out, int32_t>>>());
+  }
 }
 template <class Op_, class In, class Acc, class Out, bool kGeneral>
 void ship_fold(ShippedTable &t, const char *op) {

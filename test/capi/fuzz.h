@@ -117,7 +117,7 @@ std::vector<tcu_node_t> random_tape(Rng &rng, int n_inputs) {
   return tape;
 }
 
-enum class Family { map, reduce, scan, matmul };
+enum class Family { map, reduce, scan, segmented, matmul };
 
 // One call with everything that it is given.
 struct Case {
@@ -144,7 +144,7 @@ struct Case {
   tcu_dtype_t random_dtype() { return tcu_dtype_t(pick(rng, 1, 15)); }
 
   void make() {
-    family = Family(std::min<int64_t>(pick(rng, 0, 9) / 3, 3));
+    family = Family(std::min<int64_t>(pick(rng, 0, 12) / 3, 4));
     std::vector<int64_t> space;
     for (int64_t n = chance(rng, 2) ? pick(rng, 10, 64) : pick(rng, 0, 4); n > 0; --n)
       space.push_back(n > 8 || chance(rng, 15) ? 1 : chance(rng, 3) ? 0 : pick(rng, 1, 6));
@@ -164,8 +164,15 @@ struct Case {
       if (chance(rng, 50)) dims.push_back(int32_t(m)), out.extents[m] = 1;
     std::shuffle(dims.begin(), dims.end(), rng);
     dim = int32_t(space.empty() ? 0 : pick(rng, 0, int64_t(space.size()) - 1));
+    if (family == Family::segmented) {  // the fourth input is the offsets, of any numbers
+      const int64_t segments = space.empty() ? 1 : pick(rng, 0, 5);
+      if (!space.empty()) out.extents[size_t(dim)] = segments;
+      in[3].extents = {segments + 1};
+      if (chance(rng, 95)) in[3].dtype = chance(rng, 50) ? TCU_INT32 : TCU_INT64;
+    }
     lay_out(rng, out, false);
     for (Descriptor &d : in) lay_out(rng, d, true);
+    if (family == Family::segmented && chance(rng, 95)) in[3].has_strides = false;
     if (family == Family::matmul) {
       const int64_t k = pick(rng, 0, 4);
       in[0].extents = {space[0], k}, in[1].extents = {k, space[1]}, in[0].rank = in[1].rank = 2;
@@ -188,6 +195,7 @@ struct Case {
     if (chance(rng, 5)) share_memory(0, true);
   }
 
+  const tcu_tensor_t *offsets() const { return null_dims ? nullptr : &in[3].tensor; }
   int some_input() { return int(pick(rng, 0, std::clamp(n_inputs, 1, 4) - 1)); }
   void random_pin() {
     int32_t rows = 0;
@@ -292,7 +300,7 @@ struct Case {
   unsigned char *shared_data = nullptr;
 
   std::string text() const {
-    const char *families[] = {"map", "reduce", "scan", "matmul"};
+    const char *families[] = {"map", "reduce", "scan", "segmented", "matmul"};
     std::string s = families[int(family)] + (" fold " + std::to_string(fold)) + " dim " + std::to_string(dim) + " out " + out.text();
     for (size_t i = 0; i < 4 && int(i) < n_inputs; ++i) s += "  in " + in[i].text();
     return s + (shared_with >= 0 ? "  shared " + std::to_string(shared_with) : "") + (pin.empty() ? "" : " pin " + pin);

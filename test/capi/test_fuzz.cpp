@@ -23,6 +23,8 @@ Outcome plan_and_run(Case &c, tcu_expr_t expr, const tcu_tensor_t *out, const tc
   const int32_t *dims = c.null_dims ? nullptr : c.dims.data();
   Outcome made = outcome(
       c.family == Family::reduce ? tcu_plan_reduce(&plan, c.context, out, c.fold, expr, c.n_inputs, in, c.n_dims, dims, &c.o)
+      : c.family == Family::segmented
+          ? tcu_plan_segmented_reduce(&plan, c.context, out, c.fold, expr, c.n_inputs, in, c.dim, c.offsets(), &c.o)
       : c.family == Family::scan ? tcu_plan_scan(&plan, c.context, out, c.fold, expr, c.n_inputs, in, c.dim, &c.o)
                                  : tcu_plan_map(&plan, c.context, out, expr, c.n_inputs, in, &c.o));
   if (made.status != TCU_OK) {
@@ -32,7 +34,9 @@ Outcome plan_and_run(Case &c, tcu_expr_t expr, const tcu_tensor_t *out, const tc
   if (run) {
     std::vector<const void *> data;
     for (const tcu_tensor_t &t : c.inputs) data.push_back(t.data);
-    made = outcome(tcu_plan_execute(plan, c.out.tensor.data, c.n_inputs, data.data(), &c.o));
+    const bool segmented = c.family == Family::segmented;
+    if (segmented) data[size_t(c.n_inputs)] = c.in[3].tensor.data;
+    made = outcome(tcu_plan_execute(plan, c.out.tensor.data, c.n_inputs + segmented, data.data(), &c.o));
   }
   tcu_plan_destroy(plan);
   return made;
@@ -55,6 +59,8 @@ Outcome call(Case &c, bool run) {
     result = outcome(tcu_map(c.context, out, expr, c.n_inputs, in, &c.o));
   else if (c.family == Family::reduce)
     result = outcome(tcu_reduce(c.context, out, c.fold, expr, c.n_inputs, in, c.n_dims, dims, &c.o));
+  else if (c.family == Family::segmented)
+    result = outcome(tcu_segmented_reduce(c.context, out, c.fold, expr, c.n_inputs, in, c.dim, c.offsets(), &c.o));
   else
     result = outcome(tcu_scan(c.context, out, c.fold, expr, c.n_inputs, in, c.dim, &c.o));
   if (expr) tcu_expr_destroy(expr);
