@@ -10,7 +10,8 @@
 // shared memory has no room for them, and elements are read where they are used, twice.
 // What is published is its own flag: a state travels in 64-bit words of 32 bits each and a bit that says 'written', so that
 // neither side needs a fence and a wait is one trip to the L2 cache.
-// Workspace, zero at the launch: the ticket, padded to 16 bytes; the words of the tiles' sums; those of what comes before them.
+// Workspace, zero at the launch and at the end: the ticket and the number of blocks that are done, padded to 16 bytes; the words
+// of the tiles' sums; those of what comes before them. Who reads a word last clears it.
 // Two blocks must be resident at once: the one that looks back, and another.
 // In place: a thread writes the elements that it read.
 #pragma once
@@ -53,6 +54,10 @@ struct Published {
     x.value = value;
 #pragma unroll
     for (int k = 0; k < kWords; ++k) store_relaxed(to + k, uint64_t(1) << 32 | x.word[k]);
+  }
+  TCU_DEVICE static void clear(uint64_t *at) {
+#pragma unroll
+    for (int k = 0; k < kWords; ++k) store_relaxed(at + k, 0);
   }
   TCU_DEVICE static Published ask(const uint64_t *from) {
     Published w;
@@ -127,7 +132,7 @@ struct scan_lookback {
   // What comes before every tile, by the whole block: a warp asks for a batch of sums and scans them, then the batches are
   // chained. Lane l's result needs the lanes and batches before it only: it is told as soon as these are there.
   template <class P>
-  TCU_DEVICE static void look_back(const P &p, Index tiles, const uint64_t *sums, uint64_t *before) {
+  TCU_DEVICE static void look_back(const P &p, Index tiles, uint64_t *sums, uint64_t *before) {
     TCU_SHARED(Acc, totals, 2 * kWarps);  // of a batch, or of its part in the line that its last tile is in; by parity of the round
     TCU_SHARED(bool, starts, 2 * kWarps);  // whether that line starts in the batch
     TCU_SHARED(int, there, 2 * kWarps);    // tiles of a batch whose sums are known, with all before them in it
@@ -165,8 +170,10 @@ struct scan_lookback {
         const Acc start = in_line <= lane ? init : mine;
         W::publish(before + t * W::kWords, lane == 0 || in_line == 0 ? start : F::combine(start, below));
       }
-      first += whole * kScanBatch;
       told = whole < kWarps ? there[parity + whole] : 0;
+      const bool end = first + whole * kScanBatch + told >= tiles;
+      if (warp < whole + end && lane < known) W::clear(sums + t * W::kWords);
+      first += whole * kScanBatch;
     }
   }
 
@@ -181,18 +188,23 @@ struct scan_lookback {
     const int n_stages = staged ? p.detail : kScanTiles;
     const Index tiles = Index(p.kept) * Index(p.split);
     uint64_t *const published = static_cast<uint64_t *>(p.zeroed) + 2, *const before = published + int64_t(tiles) * W::kWords;
-    const auto take = [&] { return atomicAdd(static_cast<unsigned *>(p.zeroed), 1u); };
+    unsigned *const counters = static_cast<unsigned *>(p.zeroed);
+    const auto take = [&] { return atomicAdd(counters, 1u); };
+    const auto leave = [&] {
+      if (threadIdx.x == 0 && atomicAdd(counters + 1, 1u) + 1 == gridDim.x) counters[0] = counters[1] = 0;
+    };
 
     if (threadIdx.x == 0) tickets[0] = take();
     __syncthreads();
     if (tickets[0] == 0) {
       look_back(p, tiles, published, before);
-      return;
+      return leave();
     }
     const auto tile_of = [&](int round) { return int64_t(tickets[round % kTickets]) - 1; };
     const auto next = [&](int stage) { return stage + 1 == n_stages ? 0 : stage + 1; };
     Tile read, add, put;
     int read_stage = 0, add_stage = 0, put_stage = 0;
+    int64_t last = -1;  // tile that was written in the last round
 #pragma unroll 1
     for (int round = 0;; ++round) {
       const bool reads = tile_of(round) < tiles;
@@ -219,10 +231,12 @@ struct scan_lookback {
       if (adds && threadIdx.x == 0)
         W::publish(published + tile_of(round - kReading) * W::kWords, fold_all<kWarps>(sums + add_stage * kWarps));
       if (round >= kReading) add_stage = next(add_stage);
+      if (last >= 0 && threadIdx.x == 0) W::clear(before + last * W::kWords);  // every warp has read it
 
       if (round < n_stages - 1) continue;
       const int64_t tile = tile_of(round - (n_stages - 1));
       if (tile >= tiles) break;
+      last = tile;
       W known = W::ask(before + tile * W::kWords);  // long there, mostly, and then on its way while the tile is scanned
       put.go(p, Index(tile));
       Acc e[kItems][V], below[kItems], all[kItems];
@@ -244,6 +258,7 @@ struct scan_lookback {
       }
       put_stage = next(put_stage);
     }
+    leave();
   }
 
   TCU_DEVICE static Acc sum_of_warp(const Acc (&e)[kItems][V]) {
@@ -298,6 +313,7 @@ struct ScanLookback {
       c.shared_bytes = int(c.detail * stage);
     }
     c.grid = std::max<int64_t>(persistent_grid("scan.lookback", p, d, tiles + 1), 2);
+    c.leaves_zero = true;
     c.zeroed_bytes = c.workspace_bytes = size_t(16 + 2 * tiles * scan_words(bytes_of(p.acc)) * 8);
     return c;
   }
