@@ -1,13 +1,13 @@
 """Time to first result: from a process's start to its first sum of 2^20 float32, ours in C and Julia and the peers'; the
 library's size; and, where build/release was made by ./run on this machine, how long that took. Rows of family first_result:
 'us' is time, 'bytes' the size. run.py calls rows()."""
-import importlib.util
 import os
-import shutil
 import statistics
 import subprocess
+import threading
 import time
 
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SHAPE = 1 << 20
 JULIA = ["julia", "--startup-file=no"]
 OURS = "using TCUOps; TCUOps.device!(:%s); println(Int(sum(TCUArray(ones(Float32, 2^20)))))"
@@ -25,24 +25,19 @@ PROGRAMS = {
 }
 
 
-def seconds_to_result(command, root, environment):
+def seconds_to_result(command, environment):
     """(seconds, what was wrong) of one process: until the line with the sum can be read."""
     start = time.monotonic()
-    with subprocess.Popen(command, cwd=root, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as child:
+        watch = threading.Timer(120, child.kill)
+        watch.start()
         line = child.stdout.readline().strip()
         seconds = time.monotonic() - start
-        errors = child.communicate(timeout=120)[1]
+        errors = child.communicate()[1]
+        watch.cancel()
     if line != str(SHAPE) or child.returncode:
         return None, f"printed '{line}', status {child.returncode}: {errors.strip()[-160:]}"
     return seconds, ""
-
-
-def is_there(command, build):
-    if command[0].startswith("tcu_"):
-        return os.path.exists(os.path.join(build, "bench", command[0]))
-    if command[0] == "python3":
-        return importlib.util.find_spec(command[2].split()[1].split(".")[0].rstrip(";")) is not None
-    return shutil.which(command[0])
 
 
 def row(who, case, us=None, **more):
@@ -51,24 +46,24 @@ def row(who, case, us=None, **more):
             "correct": None, "error": None, "method": "wall", **more}
 
 
-def rows(device, root, build, environment, repeats, seconds):
-    """Programs for which no time is left get no row."""
+def rows(device, is_there, program, environment, repeats, seconds):
+    """Programs for which no time is left get no row. is_there(who, command) and program(name) are run.py's."""
     result, start = [], time.monotonic()
     for who, case, command in PROGRAMS[device]:
-        if not is_there(command, build):
+        if not is_there(who, command):
             continue
-        path = [os.path.join(build, "bench", command[0])] + command[1:] if command[0].startswith("tcu_") else command
+        path = [program(command[0])] + command[1:] if command[0].startswith("tcu_") else command
         times, note = [], ""
         while len(times) < repeats and not note and time.monotonic() - start < seconds:
-            taken, note = seconds_to_result(path, root, environment)
+            taken, note = seconds_to_result(path, environment)
             times += [taken * 1e6] if taken else []
         if times or note:
             result.append(row(who, case, statistics.median(times) if times else None, us_min=min(times, default=None),
                               correct=bool(times) and not note, **({"note": note} if note else {})))
-    library = environment.get("TCUOPS_LIBRARY") or os.path.join(build, "libtcuops.so")
+    library = environment["TCUOPS_LIBRARY"]
     if os.path.exists(library):
         result.append(row("tcuops", "library_size", bytes=os.path.getsize(library), method="file"))
-    log = os.path.join(root, "build", "log", "first_build.txt")
+    log = os.path.join(ROOT, "build", "log", "first_build.txt")
     if os.path.exists(log):  # ./run writes it where there was nothing in build/release
         seconds, cores = open(log).read().split()[:2]
         result.append(row("tcuops", "build", float(seconds) * 1e6, method=f"./run, {cores} cores"))

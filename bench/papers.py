@@ -16,6 +16,8 @@ import subprocess
 import sys
 from typing import NamedTuple
 
+import report
+
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 DAKKAK, NAVARRO, DIKBAYIR, ZOUZIAS = "Dakkak et al.", "Navarro et al.", "Dikbayir et al.", "Zouzias and McColl"
 
@@ -85,7 +87,7 @@ EXPERIMENTS = (
                ("products", "depth"), ("scan.matmulscan",), lacks=(COUNTS,)),
 )
 # What a row of the library, by the first word of its name, can be asked to do.
-FAMILIES = {"reduce": ("reduce", "segmented_reduce", "gemv"), "scan": ("scan", "segmented_scan"),
+FAMILIES = {"reduce": report.FOLDS, "scan": ("scan", "segmented_scan"),
             "broadcast": ("broadcast",)}
 BY_NAME = {e.name: e for e in EXPERIMENTS}
 

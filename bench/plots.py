@@ -26,8 +26,6 @@ OTHERS = (("#000000", "X"), ("#999933", "P"), ("#882255", "h"), ("#332288", "<")
 INK, GREY, PALE = "#222222", "#767676", "#E4E4E4"
 NAMES = {"tcuops": "TCUOps", "cub": "CUB", "torch": "PyTorch", "jax": "JAX", "cupy": "CuPy", "cublas": "cuBLAS",
          "base": "Julia's Base", "numpy": "NumPy", "algorithm": "Algorithm 1"}
-FAMILIES = {"reduce": "Reductions", "broadcast": "Broadcasts", "scan": "Scans", "segmented_reduce": "Segmented sums",
-            "segmented_scan": "Segmented scans", "gemv": "Matrix-vector products"}
 STYLE = {"svg.hashsalt": "tcuops", "svg.fonttype": "none", "font.family": "sans-serif",
          "font.sans-serif": ["DejaVu Sans"], "font.size": 9, "text.color": INK, "axes.labelcolor": INK,
          "axes.edgecolor": GREY, "xtick.color": GREY, "ytick.color": GREY, "xtick.labelcolor": INK,
@@ -136,7 +134,7 @@ def overview(result, family, rows):
     axes.text(1.165, 1 + 0.06 / (height - 1.75), "× the fastest peer", ha="left", **head)
     ratios = [best["us"] / found["tcuops"]["us"] for _, found in cases
               if not state_of(found.get("tcuops")) and (best := report.fastest_peer(found))]
-    figure.text(0.015, 1 - 0.3 / height, f"{FAMILIES.get(family, family)}", fontsize=14, weight="bold", va="center")
+    figure.text(0.015, 1 - 0.3 / height, report.FAMILIES.get(family, family).capitalize(), fontsize=14, weight="bold", va="center")
     told = f"{machine(result)}: {len(cases)} case{'s' * (len(cases) > 1)}"
     if ratios:
         told += (f"; {report.geometric_mean(ratios):.2f} times the speed of the fastest peer (geometric mean), "

@@ -7,6 +7,9 @@ import statistics
 
 HOST_BOUND = ("jax", "cupy")  # their times on a GPU hang on the host
 FIRST = "first_result"  # rows that are not about bandwidth (first.py)
+FAMILIES = {"reduce": "reductions", "segmented_reduce": "segmented sums", "broadcast": "broadcasts", "scan": "scans",
+            "segmented_scan": "segmented scans", "gemv": "matrix-vector products"}
+FOLDS = ("reduce", "segmented_reduce", "gemv")  # that leave one element of a dim
 
 
 def key(row):
@@ -55,8 +58,7 @@ def traffic(case):
     """(bytes read, bytes written) of an entry of cases.json: each input element once, each output once."""
     shapes = [v if isinstance(v, list) else v["shape"] for v in case["inputs"]]
     read = sum(math.prod(s) for s in shapes) * BYTES[case["dtype"]]
-    folds = case["family"] in ("reduce", "segmented_reduce", "gemv")
-    out = [1 if folds and i + 1 in case["dims"] else e for i, e in enumerate(case["shape"])]
+    out = [1 if case["family"] in FOLDS and i + 1 in case["dims"] else e for i, e in enumerate(case["shape"])]
     return read, math.prod(out) * BYTES[case.get("out", case["dtype"])]
 
 
@@ -116,6 +118,13 @@ def section(title, header, lines):
     return f"\n\n## {title}\n\n" + table(lines, header) if lines else ""
 
 
+def side_by_side(result, title, field, whos):
+    """A section of one field, of the cases in which we have it."""
+    lines = [list(k) + [number((found.get(w) or {}).get(field), 2) for w in whos]
+             for k, found in by_case(timed(result)).items() if (found.get("tcuops") or {}).get(field)]
+    return section(title, ["case", "dtype", "expr"] + whos, lines)
+
+
 def markdown(result):
     """Worst fraction first; cases that we could not do, or did wrongly, before all others."""
     peers = sorted({r["who"] for r in timed(result)} - {"tcuops"})
@@ -137,13 +146,8 @@ def markdown(result):
                                                "fraction", "", "fastest peer", "ratio", "peers (us)"])
     first = [[r["who"], r["case"], number(r["us"] / 1e6, 2) if r["us"] else "", number(r["bytes"] / 1e6) if r["bytes"] else "",
               r.get("note", r["method"])] for r in result["rows"] if r["family"] == FIRST]
-    energy = [[name, dtype, expr] + [number(found[w]["joule"], 2) if found.get(w, {}).get("joule") else "" for w in ("tcuops", "cub")]
-              for (name, dtype, expr), found in by_case(timed(result)).items() if (found.get("tcuops") or {}).get("joule")]
-    graphs = [[name, dtype, expr] + [number(found[w]["graph_us"], 2) if found.get(w, {}).get("graph_us") else ""
-                                     for w in ("tcuops", "cub", "torch")]
-              for (name, dtype, expr), found in by_case(timed(result)).items() if (found.get("tcuops") or {}).get("graph_us")]
-    body += section("Short work as a CUDA graph, microseconds a call", ["case", "dtype", "expr", "tcuops", "cub", "torch"], graphs)
-    body += section("Energy, joules for 10^9 elements, the idle device's not counted", ["case", "dtype", "expr", "tcuops", "cub"], energy)
+    body += side_by_side(result, "Short work as a CUDA graph, microseconds a call", "graph_us", ["tcuops", "cub", "cublas", "torch"])
+    body += side_by_side(result, "Energy, joules for 10^9 elements, the idle device's not counted", "joule", ["tcuops", "cub", "cublas"])
     body += section("Time to the first result, and what it takes to have the library", ["who", "what", "s", "MB", ""], first)
     ceilings = table([[p["ceiling"], f"{p['bytes']:.0f}", number(p["us"]), number(p["gbps"]), p["variant"]]
                       for p in result.get("ceilings", [])], ["mix", "bytes", "us", "GB/s", "best variant"])

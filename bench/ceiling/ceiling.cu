@@ -3,7 +3,7 @@
 // Mixes: read (1:0), read2_write1 (2:1), copy (1:1), fill (0:1). At each size every variant of one streaming kernel
 // (work a thread, block, plain grid or persistent grid of so many blocks an SM) and the copy engine is tried; the best
 // one's median is the ceiling. Timing is tcu_bench's: batches between two events, short ones behind a busy device,
-// operands rotated out of the L2 (bench/runner/case_run.cpp says why).
+// operands rotated out of the L2 (bench/runner/measure.cpp says why).
 #include <cuda_runtime.h>
 
 #include <algorithm>

@@ -26,7 +26,7 @@ function arguments()
     return o
 end
 
-is_selected(c, o) = (isempty(o["group"]) || !isempty(intersect(o["group"], c["groups"]))) &&
+is_selected(c, o) = !haskey(c, "data") && (isempty(o["group"]) || !isempty(intersect(o["group"], c["groups"]))) &&
                     (isempty(o["case"]) || any(n -> occursin(n, c["case"]), o["case"])) &&
                     (isempty(o["dtype"]) || c["dtype"] in o["dtype"]) &&
                     (isempty(o["family"]) || c["family"] in o["family"])
@@ -104,7 +104,7 @@ end
 function run_case(c, quick)
     T, O = DTYPES[c["dtype"]], DTYPES[get(c, "out", c["dtype"])]
     shapes = [Tuple(Int.(s)) for s in c["inputs"]]
-    is_fold = c["family"] in ("reduce", "segmented_reduce")
+    is_fold = c["family"] in ("reduce", "segmented_reduce", "gemv")
     out_shape = Tuple(is_fold && d in c["dims"] ? 1 : Int(e) for (d, e) in enumerate(c["shape"]))
     bytes = sum(prod, shapes) * sizeof(T) + prod(out_shape) * sizeof(O)
     n_sets = clamp(cld(4 * CACHE_BYTES, bytes), 1, 4096)

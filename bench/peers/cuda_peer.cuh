@@ -111,8 +111,9 @@ inline int run(int argc, char **argv, const char *who, const std::string &versio
     Algorithm f = find(c, &row.kernel);
     if (!f || !c.data.empty()) continue;
     const size_t in_bytes = round_up(c.inputs[0].elements() * bench::dtype_bytes(c.dtype));
-    const size_t out_bytes =
-        round_up(in_bytes / c.fold_length() * (c.family.find("scan") == std::string::npos ? 1 : c.fold_length()));
+    size_t out_bytes = bench::dtype_bytes(c.out);
+    for (int64_t e : c.out_shape()) out_bytes *= e;
+    out_bytes = round_up(out_bytes);
     const size_t sets = bench::rotation(c.bytes(), device.l2CacheSize), n_in = c.inputs.size();
     char *in = operands.reserve(sets * n_in * in_bytes), *out = results.reserve(sets * out_bytes);
     const size_t n = sets * n_in * in_bytes / bench::dtype_bytes(c.dtype);

@@ -5,9 +5,9 @@ import common
 
 
 class GpuPeer:
-    """A subclass gives: flat(n, dtype) of random elements (with has_data, flat(n, dtype, "normal" or "uniform01") too), strided(flat, shape, strides, offset), empty(shape, dtype),
-    event() with record(), elapsed_us(event, event), synchronize(), busy(us), cache_bytes, and
-    ways(case) -> [(label, f(out, inputs))]."""
+    """A subclass gives: flat(n, dtype) of random elements (with has_data, flat(n, dtype, "normal" or "uniform01") too),
+    strided(flat, shape, strides, offset), empty(shape, dtype), event() with record(), elapsed_us(event, event),
+    synchronize(), busy(us), cache_bytes, ways(case) -> [(label, f(out, inputs))], and replay() if it can."""
 
     method = "batch"
     dtypes = ()

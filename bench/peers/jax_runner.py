@@ -3,7 +3,6 @@ about 50 us shows what dispatching costs. Views with strides are left out. Every
 import concurrent.futures
 import math
 import os
-import time
 
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 import jax

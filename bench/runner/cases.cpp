@@ -77,6 +77,8 @@ std::vector<int64_t> Case::out_shape() const {
   return s;
 }
 
+int64_t Case::elements() const { return product(shape); }
+
 int64_t Case::fold_length() const {
   int64_t n = 1;
   for (int d : dims) n *= shape.at(d - 1);

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <exception>
+#include <type_traits>
 
 namespace bench {
 namespace {

@@ -50,8 +50,6 @@ double replay_us(Clock &clock, const std::function<void(int64_t)> &call, int64_t
 void measure_energy(Clock &clock, const std::function<void(int64_t)> &call, int64_t n, const Case &c, Row *row) {
   static const EnergyMeter meter;
   if (!meter.works()) return;
-  int64_t elements = 1;
-  for (int64_t e : c.shape) elements *= e;
   clock.synchronize();
   int64_t calls = 0;
   const double before = meter.joules(), start = now_us();
@@ -61,7 +59,7 @@ void measure_energy(Clock &clock, const std::function<void(int64_t)> &call, int6
     clock.synchronize();
     seconds = (now_us() - start) * 1e-6;
   }
-  row->joule = (meter.joules() - before - meter.idle_watts() * seconds) / (double(calls) * double(elements)) * 1e9;
+  row->joule = (meter.joules() - before - meter.idle_watts() * seconds) / (double(calls) * double(c.elements())) * 1e9;
   row->idle_watts = meter.idle_watts();
 }
 

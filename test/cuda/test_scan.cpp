@@ -99,8 +99,8 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   report("scan", runs);
 }
 
-// More tiles than a section of the look-back has: 1024 of 2048 elements, and 16 on the emulated library.
-TEST_CASE("cuda: a scan over several look-back sections", "[cuda][scan]") {
+// More tiles, of 2048 elements, than are looked back for at once: 256, and 32 on the emulated library.
+TEST_CASE("cuda: a scan of more tiles than one look-back", "[cuda][scan]") {
   NEEDS_CUDA();
   Rng rng(6);
   const bool emulated = std::getenv("TCUOPS_TEST_GPU") == nullptr;
