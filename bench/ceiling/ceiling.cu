@@ -1,8 +1,8 @@
 // tcu_ceiling_cuda: how fast this GPU's memory streams, by the mix of bytes read and written and by size.
 //   tcu_ceiling_cuda [--out FILE] [--quick]
 // Mixes: read (1:0), read2_write1 (2:1), copy (1:1), fill (0:1). At each size every variant of one streaming kernel
-// (work a thread, block, plain grid or persistent grid of so many blocks an SM) and the copy engine is tried; the best
-// one's median is the ceiling. Timing is tcu_bench's: batches between two events, short ones behind a busy device,
+// (work a thread, block, plain grid or persistent grid of so many blocks an SM, past the caches or through them) and the copy
+// engine is tried; the best one's median is the ceiling. Timing is tcu_bench's: batches between two events, short ones behind a busy device,
 // operands rotated out of the L2 (bench/runner/measure.cpp says why).
 #include <cuda_runtime.h>
 
@@ -31,7 +31,8 @@ namespace {
 constexpr size_t plug_bytes = size_t{256} << 20;
 
 // Each thread moves Unroll vectors a block width apart, then strides by the grid. A plain grid passes the loop once.
-template <int Reads, int Writes, int Unroll>
+// Past: loads and stores that are not to stay in the caches; which is faster depends on how the operands lie to each other.
+template <int Reads, int Writes, int Unroll, bool Past>
 __global__ void stream(const uint4 *a, const uint4 *b, uint4 *out, size_t n) {
   uint4 sum = make_uint4(threadIdx.x, 1, 2, 3);
   const size_t step = size_t{gridDim.x} * blockDim.x * Unroll;
@@ -40,8 +41,8 @@ __global__ void stream(const uint4 *a, const uint4 *b, uint4 *out, size_t n) {
 #pragma unroll
     for (int u = 0; u < Unroll; u++) {
       size_t at = i + size_t{blockDim.x} * u;
-      x[u] = Reads > 0 && at < n ? __ldcs(a + at) : sum;
-      y[u] = Reads > 1 && at < n ? __ldcs(b + at) : sum;
+      x[u] = Reads > 0 && at < n ? (Past ? __ldcs(a + at) : a[at]) : sum;
+      y[u] = Reads > 1 && at < n ? (Past ? __ldcs(b + at) : b[at]) : sum;
     }
 #pragma unroll
     for (int u = 0; u < Unroll; u++) {
@@ -49,7 +50,7 @@ __global__ void stream(const uint4 *a, const uint4 *b, uint4 *out, size_t n) {
       uint4 v = x[u];
       if (Reads > 1) v.x += y[u].x, v.y += y[u].y, v.z += y[u].z, v.w += y[u].w;
       if (Writes > 0) {
-        if (at < n) __stcs(out + at, v);
+        if (at < n) Past ? __stcs(out + at, v) : void(out[at] = v);
       } else {
         sum.x ^= v.x, sum.y ^= v.y, sum.z ^= v.z, sum.w ^= v.w;
       }
@@ -134,10 +135,10 @@ class Timer {
   char *plug_;
 };
 
-template <int Reads, int Writes, int Unroll>
+template <int Reads, int Writes, int Unroll, bool Past>
 void add_kernels(const Arena &arena, int processors, std::vector<Variant> *variants) {
   cudaFuncAttributes limits;
-  MUST(cudaFuncGetAttributes(&limits, stream<Reads, Writes, Unroll>));
+  MUST(cudaFuncGetAttributes(&limits, stream<Reads, Writes, Unroll, Past>));
   for (int block : {256, 512, 1024}) {
     if (block > limits.maxThreadsPerBlock) continue;  // more registers than so many threads can have
     size_t plain =
@@ -147,10 +148,10 @@ void add_kernels(const Arena &arena, int processors, std::vector<Variant> *varia
       if (per_processor && (persistent >= plain || per_processor * block > 8192)) continue;
       unsigned grid = static_cast<unsigned>(per_processor ? persistent : plain);
       std::string name = "unroll " + std::to_string(Unroll) + ", block " + std::to_string(block) + ", " +
-                         (per_processor ? std::to_string(per_processor) + " blocks an SM" : "plain grid");
+                         (per_processor ? std::to_string(per_processor) + " blocks an SM" : "plain grid") + (Past ? "" : ", through the caches");
       variants->push_back({name, [=](size_t k) {
                              const uint4 *a = arena.at(k, 0), *b = arena.at(k, Reads > 1 ? 1 : 0);
-                             stream<Reads, Writes, Unroll>
+                             stream<Reads, Writes, Unroll, Past>
                                  <<<grid, block>>>(a, b, arena.at(k, Writes ? Reads : 0), arena.n);
                            }});
     }
@@ -160,10 +161,12 @@ void add_kernels(const Arena &arena, int processors, std::vector<Variant> *varia
 template <int Reads, int Writes>
 std::vector<Variant> variants_of(const Arena &arena, int processors) {
   std::vector<Variant> v;
-  add_kernels<Reads, Writes, 1>(arena, processors, &v);
-  add_kernels<Reads, Writes, 2>(arena, processors, &v);
-  add_kernels<Reads, Writes, 4>(arena, processors, &v);
-  add_kernels<Reads, Writes, 8>(arena, processors, &v);
+  add_kernels<Reads, Writes, 1, true>(arena, processors, &v);
+  add_kernels<Reads, Writes, 2, true>(arena, processors, &v);
+  add_kernels<Reads, Writes, 4, true>(arena, processors, &v);
+  add_kernels<Reads, Writes, 8, true>(arena, processors, &v);
+  add_kernels<Reads, Writes, 1, false>(arena, processors, &v);
+  add_kernels<Reads, Writes, 2, false>(arena, processors, &v);
   if (Reads == 1 && Writes == 1) {
     v.push_back({"copy engine", [=](size_t k) {
                    MUST(cudaMemcpyAsync(arena.at(k, 1), arena.at(k, 0), arena.n * 16, cudaMemcpyDeviceToDevice));

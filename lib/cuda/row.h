@@ -22,7 +22,9 @@ inline std::string fold_text(ReduceOp op) { return std::string("fold::") + info(
 int vector_of(const Problem &p, bool with_out);
 // The fastest mode of a role, or null.
 const Mode *fastest(const Problem &p, Role role);
-// Whether every run of `vector` elements of mode `mode` starts at a multiple of its size in the operand.
+// Whether every row of mode `mode` starts at a multiple of the size of `vector` elements in the operand; and every run of so many
+// elements in the row does.
+bool starts_aligned(const Problem &p, int mode, int operand, int vector);
 bool rows_aligned(const Problem &p, int mode, int operand, int vector);
 // As many blocks as stay resident, by the tuning table, or as many as there is work for; within a grid's limit.
 int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work);

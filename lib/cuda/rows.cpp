@@ -32,12 +32,14 @@ const Mode *fastest(const Problem &p, Role role) {
   return nullptr;
 }
 
-bool rows_aligned(const Problem &p, int mode, int operand, int vector) {
-  if (p.modes[mode].extent % vector != 0) return false;
+bool starts_aligned(const Problem &p, int mode, int operand, int vector) {
   if ((1 << p.alignment[operand]) < vector * bytes_of(p.dtype(operand))) return false;
   for (int m = 0; m < p.modes.size(); ++m)
     if (m != mode && p.modes[m].stride[operand] % vector != 0) return false;
   return true;
+}
+bool rows_aligned(const Problem &p, int mode, int operand, int vector) {
+  return p.modes[mode].extent % vector == 0 && starts_aligned(p, mode, operand, vector);
 }
 
 int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work) {

@@ -8,10 +8,16 @@ constexpr size_t kSlotBytes = Scratch::kZeroed + Scratch::kRest;
 }
 
 ScratchSlots::ScratchSlots() {
+  const RelaxedCapture relaxed;
   void *memory = nullptr;
-  if (cudaMalloc(&memory, kSlots * kSlotBytes) != cudaSuccess || cudaMemset(memory, 0, kSlots * kSlotBytes) != cudaSuccess ||
-      cudaDeviceSynchronize() != cudaSuccess) {
-    cudaGetLastError();  // a device that is full, or a capture under way on another thread: it goes without
+  cudaStream_t own = nullptr;  // not the legacy stream: that would wait for a capture under way
+  const bool cleared = cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking) == cudaSuccess &&
+                       cudaMalloc(&memory, kSlots * kSlotBytes) == cudaSuccess &&
+                       cudaMemsetAsync(memory, 0, kSlots * kSlotBytes, own) == cudaSuccess &&
+                       cudaStreamSynchronize(own) == cudaSuccess;
+  if (own) cudaStreamDestroy(own);
+  if (!cleared) {
+    cudaGetLastError();  // a device that is full: it goes without
     cudaFree(memory);
     return;
   }
@@ -22,6 +28,7 @@ ScratchSlots::~ScratchSlots() { cudaFree(memory_); }
 
 Scratch ScratchSlots::of(cudaStream_t stream) {
   if (!memory_) return {};
+  const RelaxedCapture relaxed;
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   unsigned long long id = 0, capture = 0;
   if (cudaStreamGetCaptureInfo(stream, &status, &capture) != cudaSuccess || cudaStreamGetId(stream, &id) != cudaSuccess) {

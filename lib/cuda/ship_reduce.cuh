@@ -3,6 +3,7 @@
 #include "cuda/ship.cuh"
 #include "kernels/reduce_contiguous.cuh"
 #include "kernels/reduce_general.cuh"
+#include "kernels/reduce_rows.cuh"
 #include "kernels/reduce_small.cuh"
 #include "kernels/reduce_strided.cuh"
 #include "kernels/segmented_general.cuh"
@@ -15,6 +16,8 @@ void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const E
   const std::string fold = std::string("fold::") + op, acc = text_of<Acc>(), out = text_of<Out>(), index = "int32_t";
   t.add("reduce_contiguous", {fold, acc, out, index}, expr, {in},
         kernel_address<&entry<reduce_contiguous<Map, Op_, Acc, Out, int32_t>>>());
+  t.add("reduce_rows", {fold, acc, out, index}, expr, {in},
+        kernel_address<&entry<reduce_rows<Map, Op_, Acc, Out, int32_t>>>());
   t.add("reduce_small", {fold, acc, out, index}, expr, {in},
         kernel_address<&entry<reduce_small<Map, Op_, Acc, Out, int32_t>>>());
   t.add("reduce_strided", {fold, acc, out, index, "false"}, expr, {in},

@@ -5,48 +5,13 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <string>
 #include <thread>
 
-#include "support.h"
-#include "tcuops.h"
+#include "api.h"
+
+using namespace api;
 
 namespace {
-
-#define OK(call)                                                \
-  do {                                                          \
-    const tcu_status_t status_ = (call);                        \
-    INFO(#call << ": " << tcu_last_error());                    \
-    REQUIRE(tcu_status_name(status_) == std::string("TCU_OK")); \
-  } while (0)
-
-tcu_context_t cuda() {
-  static const tcu_context_t made = [] {
-    tcu_context_t c = nullptr;
-    if (tcu_context_create(&c, "cuda", 0) != TCU_OK) throw std::runtime_error(tcu_last_error());
-    return c;
-  }();
-  return made;
-}
-
-class Memory {
- public:
-  explicit Memory(size_t bytes, void *stream = nullptr) : stream_(stream) { OK(tcu_malloc(cuda(), &data, bytes, stream)); }
-  explicit Memory(const std::vector<float> &values, void *stream = nullptr) : Memory(values.size() * sizeof(float), stream) {
-    OK(tcu_copy(cuda(), data, values.data(), values.size() * sizeof(float), stream));
-  }
-  Memory(const Memory &) = delete;
-  ~Memory() { tcu_free(cuda(), data, stream_); }
-  std::vector<float> floats(size_t n) const {
-    std::vector<float> values(n);
-    OK(tcu_copy(cuda(), values.data(), data, n * sizeof(float), stream_));
-    return values;
-  }
-  void *data = nullptr;
-
- private:
-  void *stream_;
-};
 
 std::vector<float> ramp(size_t n) {
   std::vector<float> values(n);
@@ -54,27 +19,7 @@ std::vector<float> ramp(size_t n) {
   return values;
 }
 
-struct Expr {
-  explicit Expr(std::vector<tcu_node_t> nodes) { OK(tcu_expr_create(&handle, nodes.data(), int32_t(nodes.size()))); }
-  Expr(const Expr &) = delete;
-  ~Expr() { tcu_expr_destroy(handle); }
-  tcu_expr_t handle = nullptr;
-};
-tcu_node_t input(int32_t i) { return {TCU_NODE_INPUT, i, 0, 0, {}}; }
-tcu_node_t op(int32_t id) { return {TCU_NODE_OP, id, 0, 0, {}}; }
-tcu_node_t constant(double value) {
-  tcu_node_t n{TCU_NODE_CONSTANT, 0, TCU_FLOAT32, 0, {}};
-  n.value.f = value;
-  return n;
-}
-
 tcu_tensor_t vector_of(const Memory &m, const int64_t *n) { return {m.data, n, nullptr, TCU_FLOAT32, 1}; }
-
-bool emulated() {
-  tcu_device_info_t info = TCU_DEVICE_INFO_INIT;
-  OK(tcu_device_info(&info, "cuda", 0));
-  return std::string(info.name).find("mulat") != std::string::npos;
-}
 
 }  // namespace
 
@@ -104,7 +49,7 @@ TEST_CASE("cuda: memory and copies in every direction") {
     Memory a(values, s), b(4000, s);
     CHECK(reinterpret_cast<uintptr_t>(a.data) % 256 == 0);
     OK(tcu_copy(cuda(), b.data, a.data, 4000, s));
-    CHECK(b.floats(1000) == values);
+    CHECK(b.get<float>(1000) == values);
     std::vector<float> host(1000);
     OK(tcu_copy(cuda(), host.data(), values.data(), 4000, s));  // host to host
     CHECK(host == values);
@@ -123,7 +68,7 @@ TEST_CASE("cuda: asking for more memory than there is fails, and nothing is brok
   CHECK(tcu_malloc(cuda(), &data, size_t(1) << 46, nullptr) == TCU_ERROR_OUT_OF_MEMORY);
   CHECK(std::string(tcu_last_error()).find("70368744177664 bytes") != std::string::npos);
   CHECK(data == nullptr);
-  CHECK(Memory(ramp(10)).floats(10) == ramp(10));
+  CHECK(Memory(ramp(10)).get<float>(10) == ramp(10));
 }
 
 TEST_CASE("cuda: events measure a stream") {
@@ -153,7 +98,7 @@ TEST_CASE("cuda: a fused expression is compiled once, and constants do not count
   for (const double factor : {2.0, 3.0}) {
     const Expr e({input(0), constant(factor), op(TCU_OP_MUL), constant(1), op(TCU_OP_ADD), input(0), op(TCU_OP_MUL)});
     OK(tcu_map(cuda(), &out, e.handle, 1, &in, nullptr));
-    const std::vector<float> got = y.floats(size_t(n));
+    const std::vector<float> got = y.get<float>(size_t(n));
     for (size_t i = 0; i < got.size(); ++i) {
       const float v = float(i % 97);
       REQUIRE(got[i] == (v * float(factor) + 1) * v);
@@ -212,7 +157,7 @@ TEST_CASE("cuda: matrix product against the obvious loop") {
     const tcu_tensor_t ta{da.data, ea, transposed ? sa : nullptr, TCU_FLOAT32, 2}, tb{db.data, eb, nullptr, TCU_FLOAT32, 2};
     const tcu_tensor_t tc{dc.data, ec, nullptr, TCU_FLOAT32, 2};
     OK(tcu_matmul(cuda(), &tc, &ta, &tb, nullptr));
-    const std::vector<float> got = dc.floats(size_t(m * n));
+    const std::vector<float> got = dc.get<float>(size_t(m * n));
     for (int64_t i = 0; i < m; ++i)
       for (int64_t j = 0; j < n; ++j) {
         double sum = 0;
@@ -274,10 +219,10 @@ TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed
     const std::vector<float> values(n, v);
     OK(tcu_copy(cuda(), x.data, values.data(), n * 4, stream));
     REQUIRE(run(ready, stream) == 0);
-    CHECK(y.floats(n) == std::vector<float>(n, v * v - v + 5));
-    CHECK(sum.floats(1)[0] == (v * v - v + 5) * float(n));
-    CHECK(sums.floats(n).back() == v * float(n));
-    CHECK(c.floats(k * k) == std::vector<float>(k * k, v * v * float(k)));
+    CHECK(y.get<float>(n) == std::vector<float>(n, v * v - v + 5));
+    CHECK(sum.get<float>(1)[0] == (v * v - v + 5) * float(n));
+    CHECK(sums.get<float>(n).back() == v * float(n));
+    CHECK(c.get<float>(k * k) == std::vector<float>(k * k, v * v * float(k)));
   }
   // The graph on another stream while this one works: they share nothing.
   const Stream other;
@@ -290,6 +235,6 @@ TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed
   }
   OK(tcu_synchronize(cuda(), other.handle));
   OK(tcu_synchronize(cuda(), stream));
-  CHECK(sum.floats(1)[0] == 11 * float(n));  // 3 * 3 - 3 + 5
-  CHECK(eager.floats(1)[0] == 3 * float(n));
+  CHECK(sum.get<float>(1)[0] == 11 * float(n));  // 3 * 3 - 3 + 5
+  CHECK(eager.get<float>(1)[0] == 3 * float(n));
 }

@@ -68,7 +68,13 @@ template <class T, int V>
 struct Raw<T, V, true> {
   word_t<T, V> word;
   TCU_DEVICE static Raw of(const Vec<T, V> &e) { return {__builtin_bit_cast(word_t<T, V>, e)}; }
-  TCU_DEVICE static Raw load(const T *p) { return {__ldcs(reinterpret_cast<const word_t<T, V> *>(p))}; }
+  // Streamed, or (kCached) by the caches' usual policy.
+  template <bool kCached = false>
+  TCU_DEVICE static Raw load(const T *p) {
+    const auto *const from = reinterpret_cast<const word_t<T, V> *>(p);
+    if constexpr (kCached) return {*from};
+    else return {__ldcs(from)};
+  }
   TCU_DEVICE static Raw staged(const T *p) { return {*reinterpret_cast<const word_t<T, V> *>(p)}; }  // in shared memory
   TCU_DEVICE Vec<T, V> get() const { return __builtin_bit_cast(Vec<T, V>, word); }
 };

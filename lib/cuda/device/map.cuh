@@ -97,17 +97,18 @@ TCU_DEVICE void decode(Offsets<N, Index> &o, const P &p, int first, int last, In
 }
 
 // Loads elements at, at+1, ... of `mode` of every input. kPlain: all are contiguous there and aligned. Otherwise an input
-// whose bit in `accesses` is set is read element by element, or, with a stride of 0, once: then spread_pack is to follow.
-template <int V, bool kPlain, int I = 0, class P, int N, class Index>
+// whose bit in `accesses` is set is read element by element, or, with a stride of 0, once: then spread_pack is to follow. kCached:
+// what is read is not streamed past the caches.
+template <int V, bool kPlain, bool kCached = false, int I = 0, class P, int N, class Index>
 TCU_DEVICE void load_pack(Pack<V, Types<>> &, const P &, const Offsets<N, Index> &, int, Index, unsigned) {}
-template <int V, bool kPlain, int I = 0, class P, int N, class Index, class T, class... R>
+template <int V, bool kPlain, bool kCached = false, int I = 0, class P, int N, class Index, class T, class... R>
 TCU_DEVICE void load_pack(Pack<V, Types<T, R...>> &pack, const P &p, const Offsets<N, Index> &o, int mode, Index at,
                           unsigned accesses) {
   const T *from = static_cast<const T *>(p.in[I]) + o.in[I];
   if constexpr (V == 1) {
     pack.first = Raw<T, V>::of({{from[at * Index(p.mode[mode].in[I])]}});
   } else if (kPlain || !(accesses >> I & 1)) {
-    pack.first = Raw<T, V>::load(from + at);
+    pack.first = Raw<T, V>::template load<kCached>(from + at);
   } else {
     const Index stride = Index(p.mode[mode].in[I]);
     Vec<T, V> e = {};
@@ -118,7 +119,7 @@ TCU_DEVICE void load_pack(Pack<V, Types<T, R...>> &pack, const P &p, const Offse
     }
     pack.first = Raw<T, V>::of(e);
   }
-  load_pack<V, kPlain, I + 1>(pack.rest, p, o, mode, at, accesses);
+  load_pack<V, kPlain, kCached, I + 1>(pack.rest, p, o, mode, at, accesses);
 }
 // Gives every element of an input that was read once its value.
 template <int V, int I = 0, class P>

@@ -1,7 +1,6 @@
 // One output's elements cut into parts for several blocks, and the parts put together: every block leaves its partial
-// states in the workspace and takes a ticket; the one with the last ticket combines all parts in their order. The result does
-// not depend on which block that is. Workspace: one 4-byte ticket per cell, zero at the launch and at the end, padded to 16
-// bytes; then the states, parts of a cell together.
+// states in the workspace and takes a ticket; the one with the last ticket combines what all have left, in a fixed order. The
+// result does not depend on which block that is. Zeroed workspace: 4-byte tickets, zero at the launch and at the end.
 #pragma once
 #include "device/fold.cuh"
 #include "device/params.cuh"
@@ -9,21 +8,21 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-// Called by every thread of the block, after the partial states of part and cell are written. True in all threads of the
-// block that came last to this cell: then it sees every part's states.
+// Called by every thread of the block, after its states are written. True in all threads of the block that came last of `n` to
+// this ticket: then it sees what the others have written.
 template <class P>
-TCU_DEVICE bool is_last_part(const P &p, int64_t cell) {
+TCU_DEVICE bool is_last(const P &p, int64_t ticket, int64_t n) {
   TCU_SHARED(unsigned, last, 1);
   __threadfence();
   __syncthreads();
-  unsigned *const ticket = static_cast<unsigned *>(p.zeroed) + cell;
+  unsigned *const at = static_cast<unsigned *>(p.zeroed) + ticket;
   if (threadIdx.x == 0) {
-    last[0] = atomicAdd(ticket, 1u) + 1 == unsigned(p.split);
-    if (last[0]) *ticket = 0;
+    last[0] = atomicAdd(at, 1u) + 1 == unsigned(n);
+    if (last[0]) *at = 0;
   }
   __syncthreads();
   const bool mine = last[0] != 0;
-  __syncthreads();  // before the next cell's ticket
+  __syncthreads();  // before the next ticket
   if (mine) __threadfence();
   return mine;
 }

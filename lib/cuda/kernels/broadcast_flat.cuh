@@ -1,22 +1,18 @@
 // broadcast.flat: one K mode, along which out is contiguous and every input is contiguous or one element ('K').
-// A block takes tiles of kThreads * kItems vectors of 16 bytes, grid-stride; a thread has kItems vectors of every input in
-// flight before it computes. Elements before out's first aligned address and after the last whole vector go one by one, in
+// A thread has one vector of 16 bytes of every input, and the grid is as large as the work: what there is in flight are the
+// threads. Elements before out's first aligned address and after the last whole vector go one by one, in
 // the same launch. Where an input is misaligned against out, or is one element, threads take single neighbouring elements
 // instead: still coalesced, at about two thirds of the speed.
 // In place: an element is written by the thread that read it, after it did.
 #pragma once
 #include "device/map.cuh"
 
-namespace tcu::cuda {
-inline constexpr int kFlatVectors = 4;  // that a thread has in flight
-}
-
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
 template <class Map, class Acc, class Out, class Index>
 struct broadcast_flat {
-  static constexpr int kResident = 4, kItems = kFlatVectors;
+  static constexpr int kResident = 4;
   static constexpr int V = kVector<typename Map::Inputs, Out>;
   static constexpr int N = Map::Inputs::size;
 
@@ -31,21 +27,15 @@ struct broadcast_flat {
     store(p, static_cast<Out *>(p.out) + at, y);
   }
 
-  // n vectors after `head`, kItems in flight; `step` apart.
+  // n vectors after `head`.
   template <int W, class P>
   TCU_DEVICE static void sweep(const P &p, Index head, Index n) {
-    const Offsets<N, Index> start;
-    const Index tile = Index(kThreads) * kItems, step = Index(gridDim.x) * tile;
+    const Index step = Index(gridDim.x) * kThreads;
 #pragma unroll 1
-    for (Index first = Index(blockIdx.x) * tile; first < n; first += step) {
-      Elements<W> x[kItems];
-      const Index at = first + Index(threadIdx.x);
-#pragma unroll
-      for (int i = 0; i < kItems; ++i)
-        if (at + i * kThreads < n) load_pack<W, true>(x[i], p, start, 0, head + (at + i * kThreads) * W, 0);
-#pragma unroll
-      for (int i = 0; i < kItems; ++i)
-        if (at + i * kThreads < n) put<W>(p, head + (at + i * kThreads) * W, x[i]);
+    for (Index at = Index(blockIdx.x) * kThreads + Index(threadIdx.x); at < n; at += step) {
+      Elements<W> x;
+      load_pack<W, true, true>(x, p, Offsets<N, Index>{}, 0, head + at * W, 0);
+      put<W>(p, head + at * W, x);
     }
   }
 
@@ -96,7 +86,7 @@ struct BroadcastFlat {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.block = kThreads, c.vector = vector_of(p, true);
-    c.grid = persistent_grid("broadcast.flat", p, d, ceil_div(p.kept(), int64_t(kThreads) * kFlatVectors * c.vector));
+    c.grid = persistent_grid("broadcast.flat", p, d, ceil_div(p.kept(), int64_t(kThreads) * c.vector));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {

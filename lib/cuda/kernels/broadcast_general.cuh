@@ -8,18 +8,13 @@
 #pragma once
 #include "device/map.cuh"
 
-namespace tcu::cuda {
-// Steps that a thread has in flight.
-TCU_FN constexpr int general_steps(int vector, int longest) { return vector > 1 && vector == longest ? 2 : 4; }
-}
-
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
 template <class Map, class Acc, class Out, class Index, int V>
 struct broadcast_general {
-  static constexpr int kResident = 4, kItems = general_steps(V, kVector<typename Map::Inputs, Out>);
   static constexpr int N = Map::Inputs::size;
+  static constexpr int kResident = N <= 3 && sizeof(Acc) <= 4 ? 8 : 4;  // registers are what limits it
 
   // Where step `at` lies: offsets without the fastest mode, and the element along that.
   template <class P>
@@ -35,7 +30,7 @@ struct broadcast_general {
   }
   template <class P>
   TCU_DEVICE static void load(const P &p, Pack<V, typename Map::Inputs> &x, const Offsets<N, Index> &o, Index element) {
-    load_pack<V, false>(x, p, o, 0, element, unsigned(p.detail));
+    load_pack<V, false, true>(x, p, o, 0, element, unsigned(p.detail));
   }
   template <class P>
   TCU_DEVICE static void put(const P &p, Pack<V, typename Map::Inputs> &x, const Offsets<N, Index> &o, Index element) {
@@ -48,26 +43,14 @@ struct broadcast_general {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    const Index n = Index(p.kept) / V;
-    const Index tile = Index(kThreads) * kItems, step = Index(gridDim.x) * tile;
+    const Index n = Index(p.kept) / V, step = Index(gridDim.x) * kThreads;
 #pragma unroll 1
-    for (Index first = Index(blockIdx.x) * tile; first < n; first += step) {
-      Pack<V, typename Map::Inputs> x[kItems];
-      Offsets<N, Index> o[kItems];
-      Index element[kItems];
-#pragma unroll
-      for (int i = 0; i < kItems; ++i) {
-        const Index at = first + Index(threadIdx.x) + i * kThreads;
-        if (at < n) {
-          element[i] = place(p, at, o[i]);
-          load(p, x[i], o[i], element[i]);
-        }
-      }
-#pragma unroll
-      for (int i = 0; i < kItems; ++i) {
-        const Index at = first + Index(threadIdx.x) + i * kThreads;
-        if (at < n) put(p, x[i], o[i], element[i]);
-      }
+    for (Index at = Index(blockIdx.x) * kThreads + Index(threadIdx.x); at < n; at += step) {
+      Pack<V, typename Map::Inputs> x;
+      Offsets<N, Index> o;
+      const Index element = place(p, at, o);
+      load(p, x, o, element);
+      put(p, x, o, element);
     }
   }
 };
@@ -92,7 +75,7 @@ struct BroadcastGeneral {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.vector = vector(p);
-    const int steps = general_steps(c.vector, vector_of(p, true));
+    const int steps = c.vector > 1 && c.vector == vector_of(p, true) ? 2 : 4;  // of a thread: more where they are short
     c.block = kThreads;
     for (int i = 0; i < p.n_inputs && c.vector > 1; ++i)
       c.detail |= (p.modes[0].stride[1 + i] != 1 || !rows_aligned(p, 0, 1 + i, c.vector)) << i;

@@ -1,5 +1,5 @@
-// reduce.contiguous, reduce.small (variant 0), reduce.split (variant 0): the fastest R mode is contiguous in an input ('R K',
-// 'R K R').
+// reduce.contiguous, reduce.small and reduce.split (variant 0 of each): the fastest R mode is contiguous in an input ('R K',
+// 'R K R'), however it is aligned. Where all is whole vectors reduce_rows.cuh is shorter and faster.
 // p.lanes threads (a power of two) work on one output: from one thread for tiny segments to a whole block. They walk the
 // fastest R mode, a row, in vectors of 16 bytes, kItems in flight each; elements before a row's first aligned address and
 // after its last whole vector go one by one, and so do all where an input is misaligned against the first or not contiguous.
@@ -158,7 +158,7 @@ struct reduce_contiguous {
       if (p.split > 1) {  // lanes == blockDim.x: every item is in range
         State *parts = static_cast<State *>(p.workspace) + cell * Index(p.split);
         if (threadIdx.x == 0) parts[part] = s;
-        if (!is_last_part(p, cell)) continue;
+        if (!is_last(p, cell, p.split)) continue;
         s = F::identity();
 #pragma unroll 1
         for (Index k = Index(threadIdx.x); k < Index(p.split); k += Index(blockDim.x))
@@ -177,7 +177,7 @@ struct reduce_contiguous {
 #endif
 
 #if !defined(__CUDACC__)
-#include "cuda/row.h"
+#include "kernels/reduce_rows.cuh"
 
 namespace tcu::cuda::rows {
 
@@ -206,9 +206,15 @@ struct ReduceContiguous {
     return c;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
-    return configure_lanes("reduce.contiguous", p, d, std::max(32, lanes_for(p, d, kThreads)));
+    const bool rows = ReduceRows::accepts(p);
+    const int lanes = rows ? ReduceRows::lanes_for(p, d) : std::max(32, lanes_for(p, d, kThreads));
+    LaunchConfig c = configure_lanes("reduce.contiguous", p, d, lanes);
+    c.variant = rows;
+    return c;
   }
-  static Instance instance(const Problem &p, const LaunchConfig &) { return instance_of("reduce_contiguous", p); }
+  static Instance instance(const Problem &p, const LaunchConfig &c) {
+    return instance_of(c.variant ? "reduce_rows" : "reduce_contiguous", p);
+  }
   static Instance instance_of(const char *body, const Problem &p) {
     return make_instance(p, body, {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)});
   }

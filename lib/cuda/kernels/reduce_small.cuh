@@ -73,18 +73,12 @@ struct reduce_small {
 namespace tcu::cuda::rows {
 
 struct ReduceSmall : ReduceContiguous {
-  static constexpr int kItems = 4, kLanes = 16;
+  static constexpr int kItems = 4, kLanes = 32;
   static bool accepts(const Problem &p, const Device &d) {
     return ReduceContiguous::accepts(p, d) && p.reduced() <= kItems * kLanes * vector_of(p, false);
   }
   // One row an output, and vectors throughout.
-  static bool whole(const Problem &p) {
-    const int v = vector_of(p, false);
-    if (v == 1 || p.modes[0].role != Role::R || p.modes.n_of(Role::R) != 1) return false;
-    for (int k = 1; k <= p.n_inputs; ++k)
-      if (p.modes[0].stride[k] != 1 || !rows_aligned(p, 0, k, v)) return false;
-    return true;
-  }
+  static bool whole(const Problem &p) { return ReduceRows::accepts(p) && p.reduced() % vector_of(p, false) == 0; }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     if (!whole(p)) return configure_lanes("reduce.small", p, d, lanes_for(p, d, kLanes));
     const int64_t vectors = p.reduced() / vector_of(p, false);
@@ -96,7 +90,7 @@ struct ReduceSmall : ReduceContiguous {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return c.variant ? instance_of("reduce_small", p) : ReduceContiguous::instance(p, c);
+    return instance_of(c.variant ? "reduce_small" : "reduce_contiguous", p);
   }
 };
 

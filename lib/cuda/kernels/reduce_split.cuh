@@ -1,6 +1,6 @@
 // reduce.split: few outputs with many elements each ('R', 'R K', 'K R' and so on).
-// The elements of one output (contiguous, variant 0) or of a tile of neighbouring outputs (strided, variants 1 and 2) are cut
-// into parts, a block each, so that the whole device has work; the last block to finish an output combines its parts in their
+// The elements of one output (contiguous, variants 0 and 3) or of a tile of neighbouring outputs (strided, variants 1 and 2) are cut
+// into parts, a block each, so that the whole device has work; the last block to finish combines the parts in a fixed
 // order. The bodies are those of reduce.contiguous and reduce.strided; how parts meet is in device/split.cuh.
 #pragma once
 #include "kernels/reduce_contiguous.cuh"
@@ -17,7 +17,12 @@ struct ReduceSplit {
   // Too few cells to fill the device, and enough in each for two parts.
   static bool accepts(const Problem &p, const Device &d) {
     const int64_t n = cells(p, d);
-    return n > 0 && n < 4 * d.processors && p.reduced() * cell_width(p, d) >= 2 * kLeast;
+    return n > 0 && n < busy(p, d) && p.reduced() * cell_width(p, d) >= 2 * kLeast;
+  }
+  // Blocks that keep the memory busy: rows of neighbouring outputs have many loads in flight in each.
+  static int64_t busy(const Problem &p, const Device &d) {
+    const int64_t resident = persistent_grid("reduce.split", p, d, INT32_MAX);
+    return contiguous(p, d) || !ReduceStrided::wide(p) ? resident : resident / 2;
   }
   // Outputs in one cell.
   static int64_t cell_width(const Problem &p, const Device &d) {
@@ -29,11 +34,8 @@ struct ReduceSplit {
     if (ReduceStrided::accepts(p, d)) return ceil_div(ReduceStrided::vectors(p), lanes(p));
     return 0;
   }
-  static int lanes(const Problem &p) {
-    const int64_t n = ReduceStrided::vectors(p);
-    int lanes = 1;
-    while (lanes < 32 && lanes < n) lanes *= 2;
-    return lanes;
+  static int lanes(const Problem &p) {  // such that a block has several rows
+    return ReduceStrided::lanes_for(p, kThreads / (ReduceStrided::wide(p) ? vector_of(p, false) : 2));
   }
   // Parts of each of n cells, such that the blocks, of which `resident` run at a time, end together: the fewest that keep nine
   // tenths of them busy, else those that keep the most.
@@ -56,29 +58,32 @@ struct ReduceSplit {
     int64_t states = 1;       // of one part
     if (contiguous(p, d)) {
       const int64_t rows = ReduceContiguous::rows(p), extent = fastest(p, Role::R)->extent;
-      c.lanes = kThreads, c.vector = vector_of(p, false);
-      units = rows == 1 ? extent : rows, elements = rows == 1 ? 1 : extent;
+      c.lanes = kThreads, c.vector = vector_of(p, false), c.variant = ReduceRows::accepts(p) ? 3 : 0;
+      const int64_t unit = c.variant == 3 ? c.vector : 1;
+      units = rows == 1 ? std::max<int64_t>(extent / unit, 1) : rows, elements = rows == 1 ? unit : extent;
     } else {
       c.variant = ReduceStrided::wide(p) ? 2 : 1;
       c.lanes = lanes(p), c.vector = c.variant == 2 ? vector_of(p, false) : 1;
-      units = p.reduced(), elements = int64_t(c.lanes) * c.vector;
+      c.detail = ReduceStrided::together(p);
+      units = p.reduced() / c.detail, elements = int64_t(c.lanes) * c.vector;
       states = elements;
     }
     const int64_t n = cells(p, d);
     const int64_t most = std::clamp<int64_t>(units * elements / kLeast, 1, units);
-    const int64_t parts = parts_for(n, persistent_grid("reduce.split", p, d, INT32_MAX), most);
+    const int64_t parts = parts_for(n, busy(p, d), most);
     c.chunk = ceil_div(units, parts);
     if (units > 1 && elements == 1) c.chunk = ceil_div(c.chunk, 16) * 16;  // parts start on vectors where the row does
     c.split = ceil_div(units, c.chunk);
     c.grid = std::min<int64_t>(n * c.split, INT32_MAX);
     if (c.split > 1) {
-      c.zeroed_bytes = size_t(ceil_div(n * 4, 16) * 16), c.leaves_zero = true;
-      c.workspace_bytes = c.zeroed_bytes + size_t(n * c.split * states * state);
+      const int64_t groups = states > 1 ? ceil_div(c.split, kPartsTogether) : 0;
+      c.zeroed_bytes = size_t(ceil_div(n * (groups + 1) * 4, 16) * 16), c.leaves_zero = true;
+      c.workspace_bytes = c.zeroed_bytes + size_t(n * (c.split + groups) * states * state);
     }
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return c.variant == 0 ? ReduceContiguous::instance(p, c) : ReduceStrided::instance(p, c);
+    return c.variant == 0 || c.variant == 3 ? ReduceContiguous::instance(p, c) : ReduceStrided::instance(p, c);
   }
 };
 

@@ -1,12 +1,18 @@
 // reduce.strided, reduce.split (variants 1 and 2): the fastest mode is kept ('K R', 'K R K', 'K R K R').
 // Threads lie across the K modes, p.lanes of them (a power of two), each with V neighbouring outputs; the block's other
-// threads take other rows, an R index each, kItems rows in flight, and are combined through shared memory by a tree. kWide: V
-// is a vector of 16 bytes, which the fastest K mode's extent and every stride allow; else V is 1.
-// With p.split > 1 the rows are cut into parts of p.chunk, and the last block to finish combines them in order
-// (device/split.cuh).
+// threads take other rows, an R index each, kItems rows in flight. kWide: V is a vector of 16 bytes, which the fastest K mode's
+// extent and every stride allow; else V is 1. The rows meet in shared memory; then a thread has one output of the tile.
+// Where there are so few outputs that a row of them is short, p.detail rows, one after another in memory, are read as one; what
+// belongs to an output meets at the end.
+// With p.split > 1 the rows are cut into parts of p.chunk. The last block to finish of kPartsTogether parts combines these, and
+// the last of those blocks the tile (device/split.cuh): one block for all of them would have much to read alone.
 #pragma once
 #include "device/map.cuh"
 #include "device/split.cuh"
+
+namespace tcu::cuda {
+inline constexpr int kPartsTogether = 16;
+}
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
@@ -17,133 +23,172 @@ struct reduce_strided {
   using State = typename F::State;
   static constexpr int V = kWide ? kVector<typename Map::Inputs> : 1;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = 4, kItems = !kWide ? 8 : sizeof(State) > sizeof(Acc) ? 2 : 4;
-  static constexpr int kTogether = V < 4 ? 8 : 4;  // parts in flight when they are put together
+  static constexpr int kResident = 4, kItems = N == 1 && V * sizeof(State) <= 32 ? 8 : 4;
+  static constexpr int kInFlight = sizeof(State) <= 4 ? 16 : 8;  // parts, when they are put together
 
-  // Rows begin + y, begin + y + rows, ... of the V outputs whose inputs start at element `element` of the fastest mode.
-  // kPlain: every input is read in one access, and there is one R mode: a row is a step from the one before, and elements come
-  // in the order of their positions.
-  template <bool kPlain, class P>
+  enum class Rows { kApart, kScattered, kAny };  // see rows_of
+
+  // Rows begin + y, begin + y + rows, ... of the V outputs whose inputs start at element `element` of the fastest mode, `Items`
+  // in flight. kApart: there is one R mode, so that a row is a step from the one before, and elements come in the order of their
+  // positions; kScattered: there are several; kAny: and an input is not read in one access.
+  template <Rows kRows, int Items, class P>
   TCU_DEVICE static void rows_of(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, unsigned accesses,
                                  Index begin, Index end, Index y, Index rows) {
-    const auto &folded = p.mode[p.n_kept];
-    Index step[N > 0 ? N : 1];
-#pragma unroll
-    for (int i = 0; i < N; ++i) step[i] = Index(folded.in[i]);
-    const Index weight = Index(folded.weight);
-    const auto fetch = [&](Pack<V, typename Map::Inputs> &x, Index r) {
+    using X = Pack<V, typename Map::Inputs>;
+    const auto load = [&](X &x, Index r) {
       Offsets<N, Index> at = o;
-      if constexpr (kPlain) {
-#pragma unroll
-        for (int i = 0; i < N; ++i) at.in[i] += r * step[i];
-        at.weight += r * weight;
-      } else {
-        decode(at, p, p.n_kept, p.n_kept + p.n_folded, r);
-      }
-      load_pack<V, kPlain>(x, p, at, 0, element, accesses);
+      if constexpr (kRows == Rows::kApart) advance(at, p.mode[p.n_kept], r * Index(p.detail));
+      else decode(at, p, p.n_kept, p.n_kept + p.n_folded, r);
+      load_pack<V, kRows != Rows::kAny>(x, p, at, 0, element, accesses);
       return at.weight;
     };
-    const auto add = [&](Pack<V, typename Map::Inputs> &x, Index position) {
-      if (!kPlain) spread_pack<V>(x, p, 0, accesses);
+    const auto add = [&](X &x, Index position) {
+      if (kRows == Rows::kAny) spread_pack<V>(x, p, 0, accesses);
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         const auto e = apply_at<Map>(p, x, v);
-        s[v] = kPlain ? F::append(s[v], e, position) : F::combine(s[v], F::lift(e, position));
+        s[v] = kRows == Rows::kApart ? F::append(s[v], e, position) : F::combine(s[v], F::lift(e, position));
       }
     };
-    Pack<V, typename Map::Inputs> x[kItems];
-    Index position[kItems], r = begin + y;
+    // Rows past the end are read as the last one and not added: a load that may not happen would hold its registers twice.
+    Index r = begin + y;
+    if constexpr (kRows == Rows::kApart) {
 #pragma unroll 1
-    for (; r + (kItems - 1) * rows < end; r += kItems * rows) {
+      for (; r + (Items - 1) * rows < end; r += Items * rows) {
+        X x[Items];
+        Index position[Items];
 #pragma unroll
-      for (int k = 0; k < kItems; ++k) position[k] = fetch(x[k], r + k * rows);
+        for (int k = 0; k < Items; ++k) position[k] = load(x[k], r + k * rows);
 #pragma unroll
-      for (int k = 0; k < kItems; ++k) add(x[k], position[k]);
+        for (int k = 0; k < Items; ++k) add(x[k], position[k]);
+      }
     }
 #pragma unroll 1
-    for (; r < end; r += rows) {
-      position[0] = fetch(x[0], r);
-      add(x[0], position[0]);
+    for (; r < end; r += Items * rows) {
+      X x[Items];
+      Index position[Items];
+#pragma unroll
+      for (int k = 0; k < Items; ++k) position[k] = load(x[k], r + k * rows < end ? r + k * rows : end - 1);
+#pragma unroll
+      for (int k = 0; k < Items; ++k)
+        if (r + k * rows < end) add(x[k], position[k]);
     }
   }
   template <class P>
   TCU_DEVICE static void column(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, Index begin, Index end,
                                 Index y, Index rows) {
-    const unsigned accesses = V == 1 ? 0 : find_accesses<V>(typename Map::Inputs{}, p, o, 0, element);
-    if (accesses == 0 && p.n_folded == 1) rows_of<true>(p, s, o, element, accesses, begin, end, y, rows);
-    else rows_of<false>(p, s, o, element, accesses, begin, end, y, rows);
+    // A single input of the wide kernel is read in one access: the host has seen to it.
+    const unsigned accesses = V == 1 || N == 1 ? 0 : find_accesses<V>(typename Map::Inputs{}, p, o, 0, element);
+    if (accesses) rows_of<Rows::kAny, 1>(p, s, o, element, accesses, begin, end, y, rows);
+    else if (p.n_folded == 1) rows_of<Rows::kApart, kItems>(p, s, o, element, 0, begin, end, y, rows);
+    else rows_of<Rows::kScattered, 4>(p, s, o, element, 0, begin, end, y, rows);
   }
 
-  // The states of the block's rows as those of row 0.
-  TCU_DEVICE static void combine_rows(State (&s)[V], int lanes, int x, int y, State *shared) {
-    const int rows = kThreads / lanes;
-    if (rows == 1) return;
+  // W states of each thread: of columns x W, x W + 1, ... of its row y, where t = y lanes + x. Combines the rows; thread t then has
+  // column t, of lanes W <= kThreads. At least two rows.
+  template <int W>
+  TCU_DEVICE static State fold_rows(State (&s)[W], int lanes, State *shared) {
+    const int t = int(threadIdx.x), x = t % lanes, y = t / lanes;
+    const int pitch = W > 1 && lanes >= 32 ? lanes + 32 / W : lanes;  // neither writing nor reading meets in a bank
+    const auto slot = [&](int row, int w, int lane) -> State & { return shared[(row * W + w) * pitch + lane]; };
+    int h = kThreads / lanes / 2;
 #pragma unroll 1
-    for (int h = rows / 2; h > 0; h /= 2) {
+    for (;; h /= 2) {
+      const bool last = h <= 8;
+      if (y >= h && y < 2 * h) {
 #pragma unroll
-      for (int v = 0; v < V; ++v) {
-        if (y >= h && y < 2 * h) shared[(y - h) * lanes + x] = s[v];
-        __syncthreads();
-        if (y < h) s[v] = F::combine(s[v], shared[y * lanes + x]);
-        __syncthreads();
+        for (int w = 0; w < W; ++w) slot(y - h, w, x) = s[w];
       }
+      __syncthreads();
+      if (y < h) {
+#pragma unroll
+        for (int w = 0; w < W; ++w) {
+          s[w] = F::combine(s[w], slot(y, w, x));
+          if (last) slot(y, w, x) = s[w];
+        }
+      }
+      __syncthreads();
+      if (last) break;
     }
+    State all = F::identity();
+    if (t < lanes * W) {
+#pragma unroll 1
+      for (int row = 0; row < h; ++row) all = F::combine(all, slot(row, t % W, t / W));
+    }
+    __syncthreads();
+    return all;
+  }
+
+  // Column t of n parts of `width` columns each, a power of two up to kThreads.
+  TCU_DEVICE static State add_parts(const State *parts, Index n, int width, State *shared) {
+    const int t = int(threadIdx.x), groups = kThreads / width;
+    State s[1] = {F::identity()};
+#pragma unroll 1
+    for (Index k = t / width; k < n; k += kInFlight * groups) {
+      State x[kInFlight];
+#pragma unroll
+      for (int i = 0; i < kInFlight; ++i) x[i] = k + i * groups < n ? parts[(k + i * groups) * width + t % width] : F::identity();
+#pragma unroll
+      for (int i = 0; i < kInFlight; ++i) s[0] = F::combine(s[0], x[i]);
+    }
+    return groups > 1 ? fold_rows<1>(s, width, shared) : s[0];
   }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(State, shared, kThreads / 2);
-    const int lanes = p.lanes, x = int(threadIdx.x) % lanes, y = int(threadIdx.x) / lanes, rows = kThreads / lanes;
-    const Index vectors = Index(p.kept) / V, tiles = (vectors + lanes - 1) / lanes, n = tiles * Index(p.split);
+    TCU_SHARED(State, shared, kThreads / 2 * (V + 1));
+    const int lanes = p.lanes, t = int(threadIdx.x), x = t % lanes, y = t / lanes, rows = kThreads / lanes;
+    const int tile_width = lanes * V;
+    const Index together = Index(p.detail), kept = Index(p.kept), split = Index(p.split);
+    const Index tiles = (kept * together + tile_width - 1) / tile_width, n = tiles * split;
 #pragma unroll 1
     for (Index item = blockIdx.x; item < n; item += gridDim.x) {
-      const Index part = item / tiles, tile = item - part * tiles, vector = tile * lanes + x;
-      const bool inside = vector < vectors;
+      const Index part = item / tiles, tile = item - part * tiles;
+      Index element = tile * tile_width + x * V;
+      const bool inside = element < kept * together;
       State s[V];
 #pragma unroll
       for (int v = 0; v < V; ++v) s[v] = F::identity();
       Offsets<N, Index> o;
-      Index element = vector * V;
       if (inside) {
         if (p.n_kept > 1) {
           const Index q = divide(element, p.mode[0]);
           element -= q * Index(p.mode[0].extent);
           decode(o, p, 1, p.n_kept, q);
         }
-        const Index begin = part * Index(p.chunk), folded = Index(p.folded);
+        const Index begin = part * Index(p.chunk), folded = Index(p.folded) / together;
         const Index end = folded - begin > Index(p.chunk) ? begin + Index(p.chunk) : folded;
         column(p, s, o, element, begin, end, Index(y), Index(rows));
       }
-      combine_rows(s, lanes, x, y, shared);
-      if (p.split > 1) {
-        // of this tile: part by part, V states of each thread across
-        State *parts = static_cast<State *>(p.workspace) + tile * Index(p.split) * lanes * V;
-        if (y == 0) {
+      if (rows == 1) {  // and one part: the thread's own outputs
+        if (!inside) continue;
 #pragma unroll
-          for (int v = 0; v < V; ++v) parts[(part * V + v) * lanes + x] = s[v];
-        }
-        if (!is_last_part(p, tile)) continue;
-#pragma unroll
-        for (int v = 0; v < V; ++v) s[v] = F::identity();
-#pragma unroll 1
-        for (Index k = y; k < Index(p.split); k += kTogether * rows) {
-          State t[kTogether][V];
-#pragma unroll
-          for (int j = 0; j < kTogether; ++j)
-#pragma unroll
-            for (int v = 0; v < V; ++v)
-              t[j][v] = k + j * rows < Index(p.split) ? parts[((k + j * rows) * V + v) * lanes + x] : F::identity();
-#pragma unroll
-          for (int j = 0; j < kTogether; ++j)
-#pragma unroll
-            for (int v = 0; v < V; ++v) s[v] = F::combine(s[v], t[j][v]);
-        }
-        combine_rows(s, lanes, x, y, shared);
+        for (int v = 0; v < V; ++v) store_one<Out>(p, o.out + (element + v) * Index(p.mode[0].out), F::post(s[v]));
+        continue;
       }
-      if (inside && y == 0) {
-        const Index stride = Index(p.mode[0].out), at = o.out + element * stride;
-#pragma unroll
-        for (int v = 0; v < V; ++v) store_one<Out>(p, at + v * stride, F::post(s[v]));
+      State mine = fold_rows<V>(s, lanes, shared);
+      int width = lanes * V;
+      if (together > 1) {
+        State own[1] = {mine};
+        mine = fold_rows<1>(own, width = int(kept), shared);
+      }
+      if (split > 1) {
+        const Index groups = (split + kPartsTogether - 1) / kPartsTogether, group = part / kPartsTogether;
+        const Index first = group * kPartsTogether, here = split - first < kPartsTogether ? split - first : kPartsTogether;
+        State *const parts = static_cast<State *>(p.workspace) + tile * (split + groups) * width, *const sums = parts + split * width;
+        if (t < width) parts[part * width + t] = mine;
+        if (!is_last(p, tile * (groups + 1) + group, here)) continue;
+        mine = add_parts(parts + first * width, here, width, shared);
+        if (groups > 1) {
+          if (t < width) sums[group * width + t] = mine;
+          if (!is_last(p, tile * (groups + 1) + groups, groups)) continue;
+          mine = add_parts(sums, groups, width, shared);
+        }
+      }
+      if (t < width && tile * width + t < kept) {
+        Offsets<N, Index> to;
+        decode(to, p, 0, p.n_kept, tile * width + t);
+        store_one<Out>(p, to.out, F::post(mine));
       }
     }
   }
@@ -164,27 +209,41 @@ struct ReduceStrided {
       if (p.modes[0].stride[k] == 1) return true;
     return false;
   }
+  // Rows that are read as one: they lie one after another, and are shorter than the 128 bytes that are worth an access.
+  static int together(const Problem &p) {
+    const int v = vector_of(p, false);
+    const int64_t kept = p.kept(), rows = kept ? 8 * v / kept : 0;
+    if (is_arg(p.op) || v == 1 || p.modes.size() != 2 || p.modes[1].role != Role::R) return 1;
+    if (rows < 2 || (kept & (kept - 1)) || p.reduced() % rows) return 1;
+    for (int k = 1; k <= p.n_inputs; ++k)
+      if (p.modes[0].stride[k] != 1 || p.modes[1].stride[k] != kept || (1 << p.alignment[k]) < 16) return 1;
+    return int(rows);
+  }
   static bool wide(const Problem &p) {
     const int v = vector_of(p, false);
     if (v == 1) return false;
+    if (together(p) > 1) return true;
     bool some = false;  // an input that is really read as vectors
     for (int k = 1; k <= p.n_inputs; ++k)
       some |= p.modes[0].stride[k] == 1 && rows_aligned(p, 0, k, v);
     return some && p.modes[0].extent % v == 0;
   }
-  static int64_t vectors(const Problem &p) { return p.kept() / (wide(p) ? vector_of(p, false) : 1); }
-  // Threads across: a warp or more where the outputs allow it, fewer rows than there are left idle.
-  static int lanes_for(const Problem &p, const Device &d) {
-    const int64_t n = vectors(p);
+  static int64_t vectors(const Problem &p) { return p.kept() * together(p) / (wide(p) ? vector_of(p, false) : 1); }
+  // Threads across: as few as read 128 bytes of a row, but no row of the block without several to read. All of the block, or so
+  // many that there is an output for a thread.
+  static int lanes_for(const Problem &p, int most) {
+    const int v = wide(p) ? vector_of(p, false) : 1;
+    int bytes = v;
+    for (int i = 0; i < p.n_inputs; ++i) bytes = std::max(bytes, v * bytes_of(p.in[i]));
     int lanes = 1;
-    while (lanes < kThreads && lanes < n) lanes *= 2;
-    while (lanes > 32 && ceil_div(n, lanes) < 2 * d.processors && kThreads / lanes < p.reduced()) lanes /= 2;
-    return lanes;
+    while (lanes < kThreads && lanes < vectors(p) && (lanes * bytes < 128 || lanes * p.reduced() < 8 * kThreads)) lanes *= 2;
+    return lanes * v <= kThreads ? lanes : vectors(p) < most ? kThreads / v : most;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.variant = wide(p) ? 2 : 1;
-    c.block = kThreads, c.lanes = lanes_for(p, d), c.vector = wide(p) ? vector_of(p, false) : 1, c.chunk = p.reduced();
+    c.block = kThreads, c.lanes = lanes_for(p, kThreads), c.vector = wide(p) ? vector_of(p, false) : 1;
+    c.detail = together(p), c.chunk = p.reduced() / c.detail;
     c.grid = persistent_grid("reduce.strided", p, d, ceil_div(vectors(p), c.lanes));
     return c;
   }

@@ -1,0 +1,112 @@
+// reduce.contiguous (variant 1), reduce.split (variant 3): one R mode that every input has contiguous and as whole vectors of 16
+// bytes ('R K'), or everything as one run ('R'), whose last elements may be no vector.
+// p.lanes threads (a power of two from a warp to the block) have an output; each reads kItems vectors before it folds them.
+// With p.split > 1 (lanes == block) a run is cut into parts of p.chunk vectors (device/split.cuh).
+#pragma once
+#include "device/map.cuh"
+#include "device/split.cuh"
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+template <class Map, class Op, class Acc, class Out, class Index>
+struct reduce_rows {
+  using F = fold_t<Op, Acc, Index>;
+  using State = typename F::State;
+  static constexpr int V = kVector<typename Map::Inputs>;
+  static constexpr int N = Map::Inputs::size;
+  static constexpr int kResident = 4, kItems = N == 1 && V * sizeof(State) <= 32 ? 8 : 4;
+
+  // Vectors begin + lane, begin + lane + lanes, ... below end of the run at o.
+  template <class P>
+  TCU_DEVICE static void vectors(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index begin, Index end, int lane, int lanes) {
+    const Index weight = Index(p.mode[p.n_kept].weight);
+    using X = Pack<V, typename Map::Inputs>;
+    const auto load = [&](X &x, Index at) { load_pack<V, true>(x, p, o, p.n_kept, at * V, 0); };
+    const auto add = [&](const X &x, Index at) {
+#pragma unroll
+      for (int v = 0; v < V; ++v) s[v] = F::append(s[v], apply_at<Map>(p, x, v), o.weight + (at * V + v) * weight);
+    };
+    Index i = begin + lane;
+#pragma unroll 1
+    for (; i + (kItems - 1) * lanes < end; i += kItems * lanes) {
+      X x[kItems];
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) load(x[k], i + k * lanes);
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) add(x[k], i + k * lanes);
+    }
+    if (i >= end) return;
+    X x[kItems];  // past the end the last one, and not added: a load that may not happen would hold its registers twice
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) load(x[k], i + k * lanes < end ? i + k * lanes : end - 1);
+#pragma unroll
+    for (int k = 0; k < kItems; ++k)
+      if (i + k * lanes < end) add(x[k], i + k * lanes);
+  }
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    TCU_SHARED(State, shared, 32);
+    const int lanes = p.lanes, groups = kThreads / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
+    const Index split = Index(p.split), n = Index(p.kept) * split, extent = Index(p.folded), whole = extent / V;
+#pragma unroll 1
+    for (Index first = Index(blockIdx.x) * groups; first < n; first += Index(gridDim.x) * groups) {
+      const Index item = first + group, cell = split > 1 ? item / split : item, part = split > 1 ? item - cell * split : 0;
+      Offsets<N, Index> o;
+      State s[V];
+#pragma unroll
+      for (int v = 0; v < V; ++v) s[v] = F::identity();
+      if (item < n) {
+        decode(o, p, 0, p.n_kept, cell);
+        const Index begin = part * Index(p.chunk), end = whole - begin > Index(p.chunk) ? begin + Index(p.chunk) : whole;
+        vectors(p, s, o, begin, end, lane, lanes);
+        if (const Index rest = whole * V + lane; part + 1 == split && rest < extent) {
+          Pack<1, typename Map::Inputs> x;
+          load_pack<1, false>(x, p, o, p.n_kept, rest, 0);
+          s[0] = F::append(s[0], apply_at<Map>(p, x, 0), o.weight + rest * Index(p.mode[p.n_kept].weight));
+        }
+      }
+      State all = combine_group<F>(combine_all<F>(s), lanes, shared);
+      if (split > 1) {  // lanes == block: every item is in range
+        State *const parts = static_cast<State *>(p.workspace) + cell * split;
+        if (threadIdx.x == 0) parts[part] = all;
+        if (!is_last(p, cell, split)) continue;
+        all = F::identity();
+#pragma unroll 1
+        for (Index k = Index(threadIdx.x); k < split; k += kThreads) all = F::combine(all, parts[k]);
+        all = combine_group<F>(all, lanes, shared);
+      }
+      if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(all));
+    }
+  }
+};
+
+}  // namespace tcu::cuda
+#endif
+
+#if !defined(__CUDACC__)
+#include "cuda/row.h"
+
+namespace tcu::cuda::rows {
+
+struct ReduceRows {
+  static bool accepts(const Problem &p) {
+    const int v = vector_of(p, false);
+    if (v == 1 || p.modes.size() == 0 || p.modes[0].role != Role::R || p.modes.n_of(Role::R) != 1) return false;
+    for (int k = 1; k <= p.n_inputs; ++k)
+      if (p.modes[0].stride[k] != 1 || !starts_aligned(p, 0, k, v)) return false;
+    return p.modes.size() == 1 || p.modes[0].extent % v == 0;
+  }
+  // Two rounds for a thread, but no thread idle where there are few outputs.
+  static int lanes_for(const Problem &p, const Device &d) {
+    const int64_t vectors = p.reduced() / vector_of(p, false);
+    int lanes = 32;
+    while (lanes < kThreads && (16 * lanes < vectors || (4 * lanes < vectors && p.kept() * lanes < int64_t(d.processors) * 1024)))
+      lanes *= 2;
+    return lanes;
+  }
+};
+
+}  // namespace tcu::cuda::rows
+#endif

@@ -1,0 +1,69 @@
+// What tests of the cuda backend share that see it through tcuops.h alone.
+#pragma once
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "support.h"
+#include "tcuops.h"
+
+#define OK(call)                                                \
+  do {                                                          \
+    const tcu_status_t status_ = (call);                        \
+    INFO(#call << ": " << tcu_last_error());                    \
+    REQUIRE(tcu_status_name(status_) == std::string("TCU_OK")); \
+  } while (0)
+
+namespace api {
+
+inline tcu_context_t cuda() {
+  static const tcu_context_t made = [] {
+    tcu_context_t c = nullptr;
+    if (tcu_context_create(&c, "cuda", 0) != TCU_OK) throw std::runtime_error(tcu_last_error());
+    return c;
+  }();
+  return made;
+}
+
+class Memory {
+ public:
+  explicit Memory(size_t bytes, void *stream = nullptr) : stream_(stream) { OK(tcu_malloc(cuda(), &data, bytes, stream)); }
+  template <class T>
+  explicit Memory(const std::vector<T> &values, void *stream = nullptr) : Memory(values.size() * sizeof(T), stream) {
+    OK(tcu_copy(cuda(), data, values.data(), values.size() * sizeof(T), stream));
+  }
+  Memory(const Memory &) = delete;
+  ~Memory() { tcu_free(cuda(), data, stream_); }
+  template <class T>
+  std::vector<T> get(size_t n) const {
+    std::vector<T> values(n);
+    OK(tcu_copy(cuda(), values.data(), data, n * sizeof(T), stream_));
+    return values;
+  }
+  void *data = nullptr;
+
+ private:
+  void *stream_;
+};
+
+struct Expr {
+  explicit Expr(std::vector<tcu_node_t> nodes) { OK(tcu_expr_create(&handle, nodes.data(), int32_t(nodes.size()))); }
+  Expr(const Expr &) = delete;
+  ~Expr() { tcu_expr_destroy(handle); }
+  tcu_expr_t handle = nullptr;
+};
+inline tcu_node_t input(int32_t i) { return {TCU_NODE_INPUT, i, 0, 0, {}}; }
+inline tcu_node_t op(int32_t id) { return {TCU_NODE_OP, id, 0, 0, {}}; }
+inline tcu_node_t constant(double value) {
+  tcu_node_t n{TCU_NODE_CONSTANT, 0, TCU_FLOAT32, 0, {}};
+  n.value.f = value;
+  return n;
+}
+
+inline bool emulated() {
+  tcu_device_info_t info = TCU_DEVICE_INFO_INIT;
+  OK(tcu_device_info(&info, "cuda", 0));
+  return std::string(info.name).find("mulat") != std::string::npos;
+}
+
+}  // namespace api

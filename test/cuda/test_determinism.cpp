@@ -1,0 +1,77 @@
+// The same bits on every run, whatever else the device does: floats whose sum depends on the order, folded again and again on one
+// stream while another is kept busy.
+#include <random>
+
+#include "api.h"
+
+using namespace api;
+
+namespace {
+
+struct Stream {
+  Stream() { OK(tcu_stream_create(cuda(), &handle)); }
+  ~Stream() { tcu_stream_destroy(cuda(), handle); }
+  void *handle = nullptr;
+};
+
+std::vector<float> uneven(size_t n) {
+  std::mt19937 random(20261121);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(n);
+  for (float &v : values) v = normal(random) * (random() % 64 == 0 ? 1e6f : 1.0f);
+  return values;
+}
+
+struct Case {
+  const char *name;
+  std::vector<int64_t> extents;
+  int32_t dim;
+  bool scan;
+};
+
+}  // namespace
+
+TEST_CASE("cuda: a thousand repeats under load give the same bits") {
+  const int64_t scale = emulated() ? 64 : 1;
+  const int repeats = emulated() ? 3 : 1000;
+  const std::vector<Case> cases = {
+      {"one long sum, in parts", {(1 << 21) / scale + 3}, 0, false},
+      {"few outputs, rows in parts", {96, 40000 / scale}, 1, false},
+      {"two outputs, parts of parts", {2, 300000 / scale}, 1, false},
+      {"a sum each for a block", {5000 / scale, 200}, 0, false},
+      {"one long scan", {(1 << 20) / scale + 1}, 0, true},
+      {"scans of lines", {700, 1000 / scale}, 0, true},
+      {"scans across", {1000, 700 / scale}, 1, true},
+  };
+  const Stream own, other;
+  const int64_t load = (1 << 22) / scale;
+  Memory noise(std::vector<float>(size_t(load), 1.0f), other.handle);
+  const tcu_tensor_t noise_tensor{noise.data, &load, nullptr, TCU_FLOAT32, 1};
+  const Expr twice({input(0), input(0), op(TCU_OP_ADD)}), differ({input(0), input(1), op(TCU_OP_NE)});
+  tcu_options_t options = TCU_OPTIONS_INIT, busy = TCU_OPTIONS_INIT;
+  options.stream = own.handle, busy.stream = other.handle;
+
+  for (const Case &c : cases) {
+    INFO(c.name);
+    int64_t n = 1;
+    for (const int64_t e : c.extents) n *= e;
+    std::vector<int64_t> folded = c.extents;
+    if (!c.scan) folded[size_t(c.dim)] = 1;
+    const int64_t n_out = c.scan ? n : n / c.extents[size_t(c.dim)], one = 1;
+    const int32_t rank = int32_t(c.extents.size()), flat = 0;
+    Memory x(uneven(size_t(n)), own.handle), first(size_t(n_out) * 4, own.handle), again(size_t(n_out) * 4, own.handle);
+    Memory wrong(std::vector<uint8_t>(size_t(repeats), 1), own.handle);
+    const tcu_tensor_t in{x.data, c.extents.data(), nullptr, TCU_FLOAT32, rank};
+    const tcu_tensor_t bits[] = {{first.data, &n_out, nullptr, TCU_INT32, 1}, {again.data, &n_out, nullptr, TCU_INT32, 1}};
+    for (int i = -1; i < repeats; ++i) {
+      OK(tcu_map(cuda(), &noise_tensor, twice.handle, 1, &noise_tensor, &busy));
+      const tcu_tensor_t out{i < 0 ? first.data : again.data, folded.data(), nullptr, TCU_FLOAT32, rank};
+      if (c.scan) OK(tcu_scan(cuda(), &out, TCU_REDUCE_SUM, nullptr, 1, &in, c.dim, &options));
+      else OK(tcu_reduce(cuda(), &out, TCU_REDUCE_SUM, nullptr, 1, &in, 1, &c.dim, &options));
+      if (i < 0) continue;
+      const tcu_tensor_t slot{static_cast<uint8_t *>(wrong.data) + i, &one, nullptr, TCU_BOOL, 1};
+      OK(tcu_reduce(cuda(), &slot, TCU_REDUCE_ANY, differ.handle, 2, bits, 1, &flat, &options));
+    }
+    CHECK(wrong.get<uint8_t>(size_t(repeats)) == std::vector<uint8_t>(size_t(repeats), 0));
+  }
+}
