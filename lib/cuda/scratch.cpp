@@ -1,5 +1,7 @@
 #include "cuda/scratch.h"
 
+#include <cstdint>
+
 #include "cuda/cuda_error.h"
 
 namespace tcu::cuda {
@@ -28,16 +30,17 @@ ScratchSlots::~ScratchSlots() { cudaFree(memory_); }
 
 Scratch ScratchSlots::of(cudaStream_t stream) {
   if (!memory_) return {};
-  const RelaxedCapture relaxed;
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   unsigned long long id = 0, capture = 0;
-  if (cudaStreamGetCaptureInfo(stream, &status, &capture) != cudaSuccess || cudaStreamGetId(stream, &id) != cudaSuccess) {
+  if (cudaStreamGetCaptureInfo(stream, &status, &capture) != cudaSuccess) {
     cudaGetLastError();  // the legacy stream, while another stream captures
     return {};
   }
-  if (status == cudaStreamCaptureStatusInvalidated) return {};
+  // A stream that is captured may not be asked for its id. It cannot end before its capture does: its handle is as good.
+  if (status == cudaStreamCaptureStatusActive) id = reinterpret_cast<uintptr_t>(stream);
+  else if (status != cudaStreamCaptureStatusNone || cudaStreamGetId(stream, &id) != cudaSuccess) return cudaGetLastError(), Scratch{};
   std::lock_guard lock(mutex_);
-  const std::pair key{id, status == cudaStreamCaptureStatusActive ? capture : 0};
+  const std::pair key{id, capture};
   auto at = slots_.find(key);
   if (at == slots_.end()) {
     if (slots_.size() == kSlots) return {};

@@ -26,7 +26,7 @@ class ScratchSlots {
   static constexpr int kSlots = 128;
   char *memory_ = nullptr;
   std::mutex mutex_;
-  std::map<std::pair<unsigned long long, unsigned long long>, int> slots_;  // by the ids of stream and capture, 0 outside one
+  std::map<std::pair<unsigned long long, unsigned long long>, int> slots_;  // by stream and capture, 0 outside one
 };
 
 }  // namespace tcu::cuda

@@ -5,6 +5,7 @@
 #include "kernels/reduce_general.cuh"
 #include "kernels/reduce_rows.cuh"
 #include "kernels/reduce_small.cuh"
+#include "kernels/reduce_staged.cuh"
 #include "kernels/reduce_strided.cuh"
 #include "kernels/segmented_general.cuh"
 
@@ -20,6 +21,8 @@ void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const E
         kernel_address<&entry<reduce_rows<Map, Op_, Acc, Out, int32_t>>>());
   t.add("reduce_small", {fold, acc, out, index}, expr, {in},
         kernel_address<&entry<reduce_small<Map, Op_, Acc, Out, int32_t>>>());
+  t.add("reduce_staged", {fold, acc, out, index}, expr, {in},
+        kernel_address<&entry<reduce_staged<Map, Op_, Acc, Out, int32_t>>>());
   t.add("reduce_strided", {fold, acc, out, index, "false"}, expr, {in},
         kernel_address<&entry<reduce_strided<Map, Op_, Acc, Out, int32_t, false>>>());
   t.add("reduce_strided", {fold, acc, out, index, "true"}, expr, {in},

@@ -16,6 +16,10 @@ struct Types {
   static constexpr int size = sizeof...(T);
 };
 
+template <class T> struct first_type;
+template <class T, class... R> struct first_type<Types<T, R...>> { using type = T; };
+template <class Inputs> using first_of = typename first_type<Inputs>::type;
+
 template <class T> struct largest_of;
 template <> struct largest_of<Types<>> { static constexpr int bytes = 1; };
 template <class T, class... R> struct largest_of<Types<T, R...>> {

@@ -102,7 +102,7 @@ struct reduce_contiguous {
   TCU_DEVICE static void row(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index begin, Index end, int lane, int lanes) {
     Index vectors = 0, head = begin;
     if constexpr (N > 0 && V > 1) {
-      using T = typename First<typename Map::Inputs>::type;
+      using T = first_of<typename Map::Inputs>;
       const uint64_t off = reinterpret_cast<uint64_t>(static_cast<const T *>(p.in[0]) + (o.in[0] + begin)) & (sizeof(T) * V - 1);
       head = begin + Index(off ? V - off / sizeof(T) : 0);
       if (head < end && find_accesses<V>(typename Map::Inputs{}, p, o, p.n_kept, head) == 0) vectors = (end - head) / V;
@@ -168,9 +168,6 @@ struct reduce_contiguous {
       if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(s));
     }
   }
-
-  template <class L> struct First;
-  template <class T, class... R> struct First<Types<T, R...>> { using type = T; };
 };
 
 }  // namespace tcu::cuda

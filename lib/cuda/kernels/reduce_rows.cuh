@@ -1,7 +1,7 @@
 // reduce.contiguous (variant 1), reduce.split (variant 3): one R mode that every input has contiguous and as whole vectors of 16
 // bytes ('R K'), or everything as one run ('R'), whose last elements may be no vector.
 // p.lanes threads (a power of two from a warp to the block) have an output; each reads kItems vectors before it folds them.
-// With p.split > 1 (lanes == block) a run is cut into parts of p.chunk vectors (device/split.cuh).
+// With p.split > 1 (lanes == block) a run is cut into so many parts, whose rounds alternate (device/split.cuh).
 #pragma once
 #include "device/map.cuh"
 #include "device/split.cuh"
@@ -17,32 +17,37 @@ struct reduce_rows {
   static constexpr int N = Map::Inputs::size;
   static constexpr int kResident = 4, kItems = N == 1 && V * sizeof(State) <= 32 ? 8 : 4;
 
-  // Vectors begin + lane, begin + lane + lanes, ... below end of the run at o.
-  template <class P>
-  TCU_DEVICE static void vectors(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index begin, Index end, int lane, int lanes) {
+  // Vectors i, i + lanes, ..., as many as Items, of the run at o; clamped: but for those from end on.
+  template <int Items, bool kClamped, class P>
+  TCU_DEVICE static void round(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index i, Index end, int lanes) {
     const Index weight = Index(p.mode[p.n_kept].weight);
-    using X = Pack<V, typename Map::Inputs>;
-    const auto load = [&](X &x, Index at) { load_pack<V, true>(x, p, o, p.n_kept, at * V, 0); };
-    const auto add = [&](const X &x, Index at) {
+    Pack<V, typename Map::Inputs> x[Items];
 #pragma unroll
-      for (int v = 0; v < V; ++v) s[v] = F::append(s[v], apply_at<Map>(p, x, v), o.weight + (at * V + v) * weight);
-    };
-    Index i = begin + lane;
-#pragma unroll 1
-    for (; i + (kItems - 1) * lanes < end; i += kItems * lanes) {
-      X x[kItems];
-#pragma unroll
-      for (int k = 0; k < kItems; ++k) load(x[k], i + k * lanes);
-#pragma unroll
-      for (int k = 0; k < kItems; ++k) add(x[k], i + k * lanes);
+    for (int k = 0; k < Items; ++k) {  // what is not wanted is read too: a load that may not happen would hold its registers twice
+      const Index at = i + k * lanes;
+      load_pack<V, true>(x[k], p, o, p.n_kept, (kClamped && at >= end ? end - 1 : at) * V, 0);
     }
-    if (i >= end) return;
-    X x[kItems];  // past the end the last one, and not added: a load that may not happen would hold its registers twice
 #pragma unroll
-    for (int k = 0; k < kItems; ++k) load(x[k], i + k * lanes < end ? i + k * lanes : end - 1);
+    for (int k = 0; k < Items; ++k) {
+      const Index at = i + k * lanes;
+      if (kClamped && at >= end) continue;
 #pragma unroll
-    for (int k = 0; k < kItems; ++k)
-      if (i + k * lanes < end) add(x[k], i + k * lanes);
+      for (int v = 0; v < V; ++v) s[v] = F::append(s[v], apply_at<Map>(p, x[k], v), o.weight + (at * V + v) * weight);
+    }
+  }
+  // This thread's vectors of a run of `end`: rounds of kItems * lanes, every split-th of them.
+  template <class P>
+  TCU_DEVICE static void rounds(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index part, Index end, int lane, int lanes) {
+    const Index all = Index(kItems) * lanes;
+    Index i = part * all + lane;
+#pragma unroll 1
+    for (; i + (kItems - 1) * lanes < end; i += Index(p.split) * all) round<kItems, false>(p, s, o, i, end, lanes);
+    if (kItems > 4 && i + 3 * lanes < end) {
+      round<4, false>(p, s, o, i, end, lanes);
+      i += 4 * lanes;
+    }
+#pragma unroll 1
+    for (; i < end; i += 2 * lanes) round<2, true>(p, s, o, i, end, lanes);
   }
 
   template <class P>
@@ -59,8 +64,7 @@ struct reduce_rows {
       for (int v = 0; v < V; ++v) s[v] = F::identity();
       if (item < n) {
         decode(o, p, 0, p.n_kept, cell);
-        const Index begin = part * Index(p.chunk), end = whole - begin > Index(p.chunk) ? begin + Index(p.chunk) : whole;
-        vectors(p, s, o, begin, end, lane, lanes);
+        rounds(p, s, o, part, whole, lane, lanes);
         if (const Index rest = whole * V + lane; part + 1 == split && rest < extent) {
           Pack<1, typename Map::Inputs> x;
           load_pack<1, false>(x, p, o, p.n_kept, rest, 0);
@@ -98,11 +102,12 @@ struct ReduceRows {
       if (p.modes[0].stride[k] != 1 || !starts_aligned(p, 0, k, v)) return false;
     return p.modes.size() == 1 || p.modes[0].extent % v == 0;
   }
+  static constexpr int kItems = 8;  // at most
   // Two rounds for a thread, but no thread idle where there are few outputs.
   static int lanes_for(const Problem &p, const Device &d) {
     const int64_t vectors = p.reduced() / vector_of(p, false);
     int lanes = 32;
-    while (lanes < kThreads && (16 * lanes < vectors || (4 * lanes < vectors && p.kept() * lanes < int64_t(d.processors) * 1024)))
+    while (lanes < kThreads && (4 * kItems * lanes <= vectors || (4 * lanes < vectors && p.kept() * lanes < d.processors * 1024)))
       lanes *= 2;
     return lanes;
   }

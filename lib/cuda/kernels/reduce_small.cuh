@@ -1,9 +1,10 @@
 // reduce.small: segments of up to some hundred elements ('R K').
 // Variant 1, one R mode, contiguous, every segment whole vectors of 16 bytes: p.lanes threads (a power of two up to a warp) have
-// the segment, kItems vectors of it in flight each, or of several segments where it has fewer. Variant 0 is the body of
-// reduce.contiguous, with few lanes.
+// the segment, kItems vectors of it in flight each, or of several segments where it has fewer. Variant 2 is reduce_staged.cuh;
+// variant 0 is the body of reduce.contiguous, with few lanes.
 #pragma once
 #include "kernels/reduce_contiguous.cuh"
+#include "kernels/reduce_staged.cuh"
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
@@ -75,22 +76,27 @@ namespace tcu::cuda::rows {
 struct ReduceSmall : ReduceContiguous {
   static constexpr int kItems = 4, kLanes = 32;
   static bool accepts(const Problem &p, const Device &d) {
-    return ReduceContiguous::accepts(p, d) && p.reduced() <= kItems * kLanes * vector_of(p, false);
+    return (ReduceContiguous::accepts(p, d) || ReduceStaged::accepts(p)) && p.reduced() <= kItems * kLanes * vector_of(p, false);
   }
   // One row an output, and vectors throughout.
   static bool whole(const Problem &p) { return ReduceRows::accepts(p) && p.reduced() % vector_of(p, false) == 0; }
   static LaunchConfig configure(const Problem &p, const Device &d) {
-    if (!whole(p)) return configure_lanes("reduce.small", p, d, lanes_for(p, d, kLanes));
+    if (!whole(p)) {
+      if (!ReduceStaged::accepts(p)) return configure_lanes("reduce.small", p, d, lanes_for(p, d, kLanes));
+      LaunchConfig c = ReduceStaged::configure("reduce.small", p, d);
+      c.variant = 2;
+      return c;
+    }
     const int64_t vectors = p.reduced() / vector_of(p, false);
-    // two lanes at the least where there are two vectors: what a warp reads at once is then whole sectors of 32 bytes
-    int lanes = vectors > 1 ? 2 : 1;
-    while (lanes * kItems < vectors) lanes *= 2;
+    int lanes = 1;  // what a warp reads at once is whole lines of 128 bytes
+    while (lanes < vectors && (lanes < 8 || lanes * kItems < vectors)) lanes *= 2;
     LaunchConfig c = configure_lanes("reduce.small", p, d, lanes);
     c.variant = 1;
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return instance_of(c.variant ? "reduce_small" : "reduce_contiguous", p);
+    constexpr const char *bodies[] = {"reduce_contiguous", "reduce_small", "reduce_staged"};
+    return instance_of(bodies[c.variant], p);
   }
 };
 

@@ -10,14 +10,15 @@
 namespace tcu::cuda::rows {
 
 struct ReduceSplit {
-  static constexpr int64_t kLeast = 4096;  // elements that a part should have, at the least
+  static constexpr int64_t kLeast = 4096;      // elements that a part should have, at the least
+  static constexpr int64_t kWorth = 8 * kLeast;  // elements of a cell for which it pays to have parts
   static bool contiguous(const Problem &p, const Device &d) {
     return p.modes.size() > 0 && p.modes[0].role == Role::R && ReduceContiguous::accepts(p, d);
   }
   // Too few cells to fill the device, and enough in each for two parts.
   static bool accepts(const Problem &p, const Device &d) {
     const int64_t n = cells(p, d);
-    return n > 0 && n < busy(p, d) && p.reduced() * cell_width(p, d) >= 2 * kLeast;
+    return n > 0 && n < busy(p, d) && p.reduced() * cell_width(p, d) >= kWorth;
   }
   // Blocks that keep the memory busy: rows of neighbouring outputs have many loads in flight in each.
   static int64_t busy(const Problem &p, const Device &d) {
@@ -37,8 +38,8 @@ struct ReduceSplit {
   static int lanes(const Problem &p) {  // such that a block has several rows
     return ReduceStrided::lanes_for(p, kThreads / (ReduceStrided::wide(p) ? vector_of(p, false) : 2));
   }
-  // Parts of each of n cells, such that the blocks, of which `resident` run at a time, end together: the fewest that keep nine
-  // tenths of them busy, else those that keep the most.
+  // Parts of each of n cells, such that the blocks, of which `resident` run at a time, end together: the fewest that keep seven
+  // eighths of them busy, else those that keep the most.
   static int64_t parts_for(int64_t n, int64_t resident, int64_t most) {
     int64_t best = 1;
     double busiest = 0;
@@ -46,7 +47,7 @@ struct ReduceSplit {
       const int64_t blocks = n * parts;
       const double busy = double(blocks) / double(ceil_div(blocks, resident) * resident);
       if (busy > busiest) busiest = busy, best = parts;
-      if (busy >= 0.9) break;
+      if (busy >= 0.875) break;
     }
     return busiest > 0 ? best : most;
   }
@@ -59,8 +60,9 @@ struct ReduceSplit {
     if (contiguous(p, d)) {
       const int64_t rows = ReduceContiguous::rows(p), extent = fastest(p, Role::R)->extent;
       c.lanes = kThreads, c.vector = vector_of(p, false), c.variant = ReduceRows::accepts(p) ? 3 : 0;
-      const int64_t unit = c.variant == 3 ? c.vector : 1;
-      units = rows == 1 ? std::max<int64_t>(extent / unit, 1) : rows, elements = rows == 1 ? unit : extent;
+      if (c.variant == 3) units = extent / (ReduceRows::kItems * kThreads * c.vector), elements = extent / std::max<int64_t>(units, 1);
+      else if (rows == 1) units = extent, elements = 1;
+      else units = rows, elements = extent;
     } else {
       c.variant = ReduceStrided::wide(p) ? 2 : 1;
       c.lanes = lanes(p), c.vector = c.variant == 2 ? vector_of(p, false) : 1;
@@ -69,16 +71,15 @@ struct ReduceSplit {
       states = elements;
     }
     const int64_t n = cells(p, d);
-    const int64_t most = std::clamp<int64_t>(units * elements / kLeast, 1, units);
+    const int64_t most = std::clamp<int64_t>(units * elements / kLeast, 1, std::max<int64_t>(units, 1));
     const int64_t parts = parts_for(n, busy(p, d), most);
     c.chunk = ceil_div(units, parts);
     if (units > 1 && elements == 1) c.chunk = ceil_div(c.chunk, 16) * 16;  // parts start on vectors where the row does
-    c.split = ceil_div(units, c.chunk);
+    c.split = c.variant == 3 ? parts : ceil_div(units, c.chunk);
     c.grid = std::min<int64_t>(n * c.split, INT32_MAX);
     if (c.split > 1) {
-      const int64_t groups = states > 1 ? ceil_div(c.split, kPartsTogether) : 0;
-      c.zeroed_bytes = size_t(ceil_div(n * (groups + 1) * 4, 16) * 16), c.leaves_zero = true;
-      c.workspace_bytes = c.zeroed_bytes + size_t(n * (c.split + groups) * states * state);
+      c.zeroed_bytes = size_t(ceil_div(n * 4, 16) * 16), c.leaves_zero = true;
+      c.workspace_bytes = c.zeroed_bytes + size_t(n * c.split * states * state);
     }
     return c;
   }

@@ -4,15 +4,10 @@
 // extent and every stride allow; else V is 1. The rows meet in shared memory; then a thread has one output of the tile.
 // Where there are so few outputs that a row of them is short, p.detail rows, one after another in memory, are read as one; what
 // belongs to an output meets at the end.
-// With p.split > 1 the rows are cut into parts of p.chunk. The last block to finish of kPartsTogether parts combines these, and
-// the last of those blocks the tile (device/split.cuh): one block for all of them would have much to read alone.
+// With p.split > 1 the rows are cut into parts of p.chunk, and the last block to finish combines them (device/split.cuh).
 #pragma once
 #include "device/map.cuh"
 #include "device/split.cuh"
-
-namespace tcu::cuda {
-inline constexpr int kPartsTogether = 16;
-}
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
@@ -28,58 +23,54 @@ struct reduce_strided {
 
   enum class Rows { kApart, kScattered, kAny };  // see rows_of
 
+  // Rows r, r + rows, ..., as many as Items; clamped: but for those from end on.
+  template <Rows kRows, int Items, bool kClamped, class P>
+  TCU_DEVICE static void round(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, unsigned accesses, Index r,
+                               Index end, Index rows) {
+    Pack<V, typename Map::Inputs> x[Items];
+    Index position[Items];
+#pragma unroll
+    for (int k = 0; k < Items; ++k) {  // what is not wanted is read too: a load that may not happen would hold its registers twice
+      const Index row = kClamped && r + k * rows >= end ? end - 1 : r + k * rows;
+      Offsets<N, Index> at = o;
+      if constexpr (kRows == Rows::kApart) advance(at, p.mode[p.n_kept], row * Index(p.detail));
+      else decode(at, p, p.n_kept, p.n_kept + p.n_folded, row);
+      load_pack<V, kRows != Rows::kAny>(x[k], p, at, 0, element, accesses);
+      position[k] = at.weight;
+    }
+#pragma unroll
+    for (int k = 0; k < Items; ++k) {
+      if (kClamped && r + k * rows >= end) continue;
+      if (kRows == Rows::kAny) spread_pack<V>(x[k], p, 0, accesses);
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const auto e = apply_at<Map>(p, x[k], v);
+        s[v] = kRows == Rows::kApart ? F::append(s[v], e, position[k]) : F::combine(s[v], F::lift(e, position[k]));
+      }
+    }
+  }
   // Rows begin + y, begin + y + rows, ... of the V outputs whose inputs start at element `element` of the fastest mode, `Items`
   // in flight. kApart: there is one R mode, so that a row is a step from the one before, and elements come in the order of their
   // positions; kScattered: there are several; kAny: and an input is not read in one access.
   template <Rows kRows, int Items, class P>
   TCU_DEVICE static void rows_of(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, unsigned accesses,
                                  Index begin, Index end, Index y, Index rows) {
-    using X = Pack<V, typename Map::Inputs>;
-    const auto load = [&](X &x, Index r) {
-      Offsets<N, Index> at = o;
-      if constexpr (kRows == Rows::kApart) advance(at, p.mode[p.n_kept], r * Index(p.detail));
-      else decode(at, p, p.n_kept, p.n_kept + p.n_folded, r);
-      load_pack<V, kRows != Rows::kAny>(x, p, at, 0, element, accesses);
-      return at.weight;
-    };
-    const auto add = [&](X &x, Index position) {
-      if (kRows == Rows::kAny) spread_pack<V>(x, p, 0, accesses);
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        const auto e = apply_at<Map>(p, x, v);
-        s[v] = kRows == Rows::kApart ? F::append(s[v], e, position) : F::combine(s[v], F::lift(e, position));
-      }
-    };
-    // Rows past the end are read as the last one and not added: a load that may not happen would hold its registers twice.
     Index r = begin + y;
-    if constexpr (kRows == Rows::kApart) {
 #pragma unroll 1
-      for (; r + (Items - 1) * rows < end; r += Items * rows) {
-        X x[Items];
-        Index position[Items];
-#pragma unroll
-        for (int k = 0; k < Items; ++k) position[k] = load(x[k], r + k * rows);
-#pragma unroll
-        for (int k = 0; k < Items; ++k) add(x[k], position[k]);
-      }
+    for (; r + (Items - 1) * rows < end; r += Items * rows) round<kRows, Items, false>(p, s, o, element, accesses, r, end, rows);
+    if (Items > 4 && r + 3 * rows < end) {
+      round<kRows, 4, false>(p, s, o, element, accesses, r, end, rows);
+      r += 4 * rows;
     }
 #pragma unroll 1
-    for (; r < end; r += Items * rows) {
-      X x[Items];
-      Index position[Items];
-#pragma unroll
-      for (int k = 0; k < Items; ++k) position[k] = load(x[k], r + k * rows < end ? r + k * rows : end - 1);
-#pragma unroll
-      for (int k = 0; k < Items; ++k)
-        if (r + k * rows < end) add(x[k], position[k]);
-    }
+    for (; r < end; r += 2 * rows) round<kRows, 2, true>(p, s, o, element, accesses, r, end, rows);
   }
   template <class P>
   TCU_DEVICE static void column(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, Index begin, Index end,
                                 Index y, Index rows) {
     // A single input of the wide kernel is read in one access: the host has seen to it.
     const unsigned accesses = V == 1 || N == 1 ? 0 : find_accesses<V>(typename Map::Inputs{}, p, o, 0, element);
-    if (accesses) rows_of<Rows::kAny, 1>(p, s, o, element, accesses, begin, end, y, rows);
+    if (accesses) rows_of<Rows::kAny, 2>(p, s, o, element, accesses, begin, end, y, rows);
     else if (p.n_folded == 1) rows_of<Rows::kApart, kItems>(p, s, o, element, 0, begin, end, y, rows);
     else rows_of<Rows::kScattered, 4>(p, s, o, element, 0, begin, end, y, rows);
   }
@@ -162,8 +153,18 @@ struct reduce_strided {
       }
       if (rows == 1) {  // and one part: the thread's own outputs
         if (!inside) continue;
+        const Index stride = Index(p.mode[0].out), at = o.out + element * stride;
+        if constexpr (V > 1 && V * sizeof(Out) <= 16) {
+          if (Out *const to = static_cast<Out *>(p.out) + at; stride == 1 && is_aligned<Out, V>(to)) {
+            Vec<typename F::Post, V> all;
 #pragma unroll
-        for (int v = 0; v < V; ++v) store_one<Out>(p, o.out + (element + v) * Index(p.mode[0].out), F::post(s[v]));
+            for (int v = 0; v < V; ++v) all.at[v] = F::post(s[v]);
+            store(p, to, all);
+            continue;
+          }
+        }
+#pragma unroll
+        for (int v = 0; v < V; ++v) store_one<Out>(p, at + v * stride, F::post(s[v]));
         continue;
       }
       State mine = fold_rows<V>(s, lanes, shared);
@@ -173,17 +174,10 @@ struct reduce_strided {
         mine = fold_rows<1>(own, width = int(kept), shared);
       }
       if (split > 1) {
-        const Index groups = (split + kPartsTogether - 1) / kPartsTogether, group = part / kPartsTogether;
-        const Index first = group * kPartsTogether, here = split - first < kPartsTogether ? split - first : kPartsTogether;
-        State *const parts = static_cast<State *>(p.workspace) + tile * (split + groups) * width, *const sums = parts + split * width;
+        State *const parts = static_cast<State *>(p.workspace) + tile * split * width;
         if (t < width) parts[part * width + t] = mine;
-        if (!is_last(p, tile * (groups + 1) + group, here)) continue;
-        mine = add_parts(parts + first * width, here, width, shared);
-        if (groups > 1) {
-          if (t < width) sums[group * width + t] = mine;
-          if (!is_last(p, tile * (groups + 1) + groups, groups)) continue;
-          mine = add_parts(sums, groups, width, shared);
-        }
+        if (!is_last(p, tile, split)) continue;
+        mine = add_parts(parts, split, width, shared);
       }
       if (t < width && tile * width + t < kept) {
         Offsets<N, Index> to;
@@ -229,21 +223,25 @@ struct ReduceStrided {
     return some && p.modes[0].extent % v == 0;
   }
   static int64_t vectors(const Problem &p) { return p.kept() * together(p) / (wide(p) ? vector_of(p, false) : 1); }
-  // Threads across: as few as read 128 bytes of a row, but no row of the block without several to read. All of the block, or so
-  // many that there is an output for a thread.
+  // Threads across: as few as read 128 bytes of a row (512 where rows start anywhere in such), but no row of the block without
+  // several to read. All of the block, or so many that there is an output for a thread.
   static int lanes_for(const Problem &p, int most) {
     const int v = wide(p) ? vector_of(p, false) : 1;
-    int bytes = v;
-    for (int i = 0; i < p.n_inputs; ++i) bytes = std::max(bytes, v * bytes_of(p.in[i]));
+    int bytes = v, least = 128;
+    for (int k = 1; k <= p.n_inputs; ++k) {
+      bytes = std::max(bytes, v * bytes_of(p.in[k - 1]));
+      for (int m = 1; m < p.modes.size(); ++m)
+        if (together(p) == 1 && p.modes[m].stride[k] * bytes_of(p.in[k - 1]) % 128) least = 512;
+    }
     int lanes = 1;
-    while (lanes < kThreads && lanes < vectors(p) && (lanes * bytes < 128 || lanes * p.reduced() < 8 * kThreads)) lanes *= 2;
+    while (lanes < kThreads && lanes < vectors(p) && (lanes * bytes < least || lanes * p.reduced() < 8 * kThreads)) lanes *= 2;
     return lanes * v <= kThreads ? lanes : vectors(p) < most ? kThreads / v : most;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.variant = wide(p) ? 2 : 1;
     c.block = kThreads, c.lanes = lanes_for(p, kThreads), c.vector = wide(p) ? vector_of(p, false) : 1;
-    c.detail = together(p), c.chunk = p.reduced() / c.detail;
+    c.detail = together(p);
     c.grid = persistent_grid("reduce.strided", p, d, ceil_div(vectors(p), c.lanes));
     return c;
   }

@@ -1,0 +1,95 @@
+// reduce.small (variant 2): segments of any length that lie one after another in memory ('R K', or 'K' where a segment is one
+// element). A block copies p.detail segments to shared memory in vectors of 16 bytes, and p.lanes threads (a power of two up to a
+// warp) fold each of them from there: how long a segment is, and where it starts, the memory does not notice.
+#pragma once
+#include "device/fold.cuh"
+#include "device/map.cuh"
+
+namespace tcu::cuda {
+inline constexpr int kStagedBytes = 16 << 10;  // of a block
+}
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+template <class Map, class Op, class Acc, class Out, class Index>
+struct reduce_staged {
+  using T = first_of<typename Map::Inputs>;
+  using F = fold_t<Op, Acc, Index>;
+  using State = typename F::State;
+  using Word = word_t<T, kVector<Types<T>>>;
+  static constexpr int V = kVector<Types<T>>, kResident = 6, kItems = 4;
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    TCU_SHARED(Word, staged, kStagedBytes / 16);
+    T *const elements = reinterpret_cast<T *>(staged);
+    const int t = int(threadIdx.x), lanes = p.lanes, groups = kThreads / lanes, lane = t % lanes;
+    const Index kept = Index(p.kept), extent = Index(p.folded), chunk = Index(p.detail);
+    const Index weight = p.n_folded > 0 ? Index(p.mode[p.n_kept].weight) : 0;
+#pragma unroll 1
+    for (Index first = Index(blockIdx.x) * chunk; first < kept; first += Index(gridDim.x) * chunk) {
+      const int here = int(kept - first < chunk ? kept - first : chunk), count = here * int(extent), vectors = count / V;
+      const T *const from = static_cast<const T *>(p.in[0]) + first * extent;  // a multiple of 16 bytes
+#pragma unroll 1
+      for (int i = t; i < vectors; i += kItems * kThreads) {
+        Word x[kItems];
+#pragma unroll
+        for (int k = 0; k < kItems; ++k) {
+          const int at = i + k * kThreads;
+          x[k] = __ldcs(reinterpret_cast<const Word *>(from) + (at < vectors ? at : vectors - 1));
+        }
+#pragma unroll
+        for (int k = 0; k < kItems; ++k)
+          if (i + k * kThreads < vectors) staged[i + k * kThreads] = x[k];
+      }
+      if (t < count - vectors * V) elements[vectors * V + t] = from[vectors * V + t];
+      __syncthreads();
+#pragma unroll 1
+      for (int base = 0; base < here; base += groups) {
+        const int segment = base + t / lanes;
+        State s = F::identity();
+        if (segment < here) {
+#pragma unroll 4
+          for (int i = lane; i < int(extent); i += lanes) {
+            Pack<1, Types<T>> x;
+            x.first = Raw<T, 1>::of({{elements[segment * int(extent) + i]}});
+            s = F::append(s, apply_at<Map>(p, x, 0), i * weight);
+          }
+        }
+        s = combine_group<F>(s, lanes, static_cast<State *>(nullptr));
+        if (segment < here && lane == 0) store_one<Out>(p, (first + segment) * Index(p.mode[0].out), F::post(s));
+      }
+      __syncthreads();
+    }
+  }
+};
+
+}  // namespace tcu::cuda
+#endif
+
+#if !defined(__CUDACC__)
+#include "cuda/row.h"
+
+namespace tcu::cuda::rows {
+
+struct ReduceStaged {
+  static bool accepts(const Problem &p) {
+    if (p.n_inputs != 1 || p.modes.n_of(Role::K) != 1 || p.modes.n_of(Role::R) > 1 || (1 << p.alignment[1]) < 16) return false;
+    const Mode *const r = fastest(p, Role::R), *const k = fastest(p, Role::K);
+    const int64_t extent = r ? r->extent : 1;
+    return (!r || r->stride[1] == 1) && k->stride[1] == extent && extent * 16 <= kStagedBytes;
+  }
+  static LaunchConfig configure(const char *row, const Problem &p, const Device &d) {
+    LaunchConfig c;
+    const int64_t extent = p.reduced(), v = vector_of(p, false);
+    c.block = kThreads, c.vector = int(v), c.lanes = 1;
+    while (c.lanes < 32 && 16 * c.lanes <= extent) c.lanes *= 2;
+    c.detail = int(kStagedBytes / 16 / extent * v);  // a tile starts on a vector
+    c.grid = persistent_grid(row, p, d, ceil_div(p.kept(), c.detail));
+    return c;
+  }
+};
+
+}  // namespace tcu::cuda::rows
+#endif
