@@ -66,16 +66,20 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
       if (support::chance(rng, 50)) dims.push_back(int32_t(m));
     run_case(rng, support::one_of(rng, cases), extents, dims, support::chance(rng, 50), runs);
   }
-  // what reduce.split takes: few outputs, many elements
+  // what reduce.split takes: few outputs, many elements; one run, rows, rows read several as one, rows of single elements
   for (const Case &c : cases) {
-    run_case(rng, c, {20011}, {0}, support::chance(rng, 50), runs);
-    run_case(rng, c, {8, 2600}, {1}, true, runs);
-    run_case(rng, c, {3, 9000}, {1}, false, runs);
-    run_case(rng, c, {4100, 3, 5}, {0, 2}, true, runs);
+    run_case(rng, c, {40003}, {0}, support::chance(rng, 50), runs);
+    run_case(rng, c, {33600}, {0}, true, runs);
+    run_case(rng, c, {8, 4160}, {1}, true, runs);
+    run_case(rng, c, {2, 16400}, {1}, true, runs);
+    run_case(rng, c, {3, 11000}, {1}, false, runs);
+    run_case(rng, c, {515, 140}, {1}, true, runs);
+    run_case(rng, c, {8300, 3, 5}, {0, 2}, true, runs);
   }
-  // short segments of whole vectors, and rows of them that are shorter than a block is wide
+  // short segments of whole vectors and not, and rows of them that are shorter than a block is wide
   for (const Case &c : cases) {
     for (int64_t n : {8, 16, 48, 64, 256, 1024}) run_case(rng, c, {n, 37}, {0}, true, runs);
+    for (int64_t n : {1, 2, 3, 7, 31, 100}) run_case(rng, c, {n, 700}, {0}, true, runs);
     run_case(rng, c, {112, 5, 9}, {0, 2}, true, runs);
   }
   report("reduce", runs);

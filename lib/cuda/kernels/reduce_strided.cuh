@@ -19,7 +19,7 @@ struct reduce_strided {
   static constexpr int V = kWide ? kVector<typename Map::Inputs> : 1;
   static constexpr int N = Map::Inputs::size;
   static constexpr int kResident = 4, kItems = N == 1 && V * sizeof(State) <= 32 ? 8 : 4;
-  static constexpr int kInFlight = sizeof(State) <= 4 ? 16 : 8;  // parts, when they are put together
+  static constexpr int kInFlight = sizeof(State) <= 4 ? 32 : 128 / int(sizeof(State));  // parts, when they are put together
 
   enum class Rows { kApart, kScattered, kAny };  // see rows_of
 
@@ -224,7 +224,7 @@ struct ReduceStrided {
   }
   static int64_t vectors(const Problem &p) { return p.kept() * together(p) / (wide(p) ? vector_of(p, false) : 1); }
   // Threads across: as few as read 128 bytes of a row (512 where rows start anywhere in such), but no row of the block without
-  // several to read. All of the block, or so many that there is an output for a thread.
+  // several to read. At most `most`: all of the block, or so many that there is an output for a thread.
   static int lanes_for(const Problem &p, int most) {
     const int v = wide(p) ? vector_of(p, false) : 1;
     int bytes = v, least = 128;
@@ -234,7 +234,7 @@ struct ReduceStrided {
         if (together(p) == 1 && p.modes[m].stride[k] * bytes_of(p.in[k - 1]) % 128) least = 512;
     }
     int lanes = 1;
-    while (lanes < kThreads && lanes < vectors(p) && (lanes * bytes < least || lanes * p.reduced() < 8 * kThreads)) lanes *= 2;
+    while (lanes < most && lanes < vectors(p) && (lanes * bytes < least || lanes * p.reduced() < 8 * kThreads)) lanes *= 2;
     return lanes * v <= kThreads ? lanes : vectors(p) < most ? kThreads / v : most;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
