@@ -77,7 +77,7 @@ TEST_CASE("cuda: events measure a stream") {
   OK(tcu_event_create(cuda(), &from));
   OK(tcu_event_create(cuda(), &to));
   {
-    Memory a(1 << 20, stream), b(1 << 20, stream);
+    Memory a(std::vector<float>(1 << 18, 1.0f), stream), b(1 << 20, stream);
     OK(tcu_event_record(cuda(), from, stream));
     for (int i = 0; i < 10; ++i) OK(tcu_copy(cuda(), b.data, a.data, 1 << 20, stream));
     OK(tcu_event_record(cuda(), to, stream));
