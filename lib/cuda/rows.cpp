@@ -16,6 +16,7 @@
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_along.cuh"
 #include "kernels/scan_lookback.cuh"
+#include "kernels/scan_split.cuh"
 #include "kernels/segmented_general.cuh"
 
 namespace tcu::cuda {
@@ -94,6 +95,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceStrided>("reduce.strided", Family::reduce),
     row<rows::ReduceGeneral>("reduce.general", Family::reduce),
     row<rows::ScanLookback>("scan.lookback", Family::scan),
+    row<rows::ScanSplit>("scan.split", Family::scan),
     row<rows::ScanLines>("scan.lines", Family::scan),
     row<rows::ScanGeneral>("scan.general", Family::scan),
     row<rows::SegmentedGeneral>("segmented.general", Family::segmented),

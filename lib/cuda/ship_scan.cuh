@@ -4,6 +4,7 @@
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_along.cuh"
 #include "kernels/scan_lookback.cuh"
+#include "kernels/scan_split.cuh"
 
 namespace tcu::cuda {
 
@@ -20,6 +21,7 @@ void ship_scan_of(ShippedTable &t, const char *op) {
   if constexpr (wide > 1)
     add("scan_across", {fold, acc, out, index, std::to_string(wide)},
         kernel_address<&entry<scan_across<Map, Op_, Acc, Out, int32_t, wide>>>());
+  add("scan_split", {fold, acc, out, index}, kernel_address<&entry<scan_split<Map, Op_, Acc, Out, int32_t>>>());
   add("scan_lookback", {fold, acc, out, index}, kernel_address<&entry<scan_lookback<Map, Op_, Acc, Out, int32_t>>>());
 }
 template <class In, class Sum>

@@ -23,6 +23,7 @@ constexpr Tuning table[] = {
     {"reduce.split",        0,    0,     4},   // blocks that the elements are cut for: as many as are resident
     {"reduce.general",      0,    0,     16},  // untuned
     {"scan.lookback",       0,    0,     3},   // as many as are resident
+    {"scan.split",          0,    0,     4},   // blocks that the lines are cut for: as many as are resident
     {"scan.lines",          0,    0,     16},  // untuned
     {"scan.general",        0,    0,     16},  // untuned
     {"segmented.general",   0,    0,     16},  // untuned

@@ -88,6 +88,11 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   // what scan.lookback takes: a line of several tiles
   for (const Case &c : cases)
     for (int k = 0; k < 2; ++k) run_case(rng, c, {support::pick(rng, 8200, 20000), k + 1}, 0, true, runs);
+  // what scan.split takes: few long lines side by side
+  for (const Case &c : cases) {
+    run_case(rng, c, {40, 1100}, 1, true, runs);
+    run_case(rng, c, {3, 8300}, 1, true, runs);
+  }
   // lines side by side, enough of them for vectors across: along few steps and along more than a block takes at once
   const bool emulated = std::getenv("TCUOPS_TEST_GPU") == nullptr;
   const int64_t lines = emulated ? 1032 : 34000;  // a multiple of 8
