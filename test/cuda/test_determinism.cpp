@@ -42,6 +42,7 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
       {"one long scan", {(1 << 20) / scale + 1}, 0, true},
       {"scans of lines", {700, 1000 / scale}, 0, true},
       {"scans across", {1000, 700 / scale}, 1, true},
+      {"few long scans across", {24, 60000 / scale}, 1, true},
   };
   const Stream own, other;
   const int64_t load = (1 << 22) / scale;

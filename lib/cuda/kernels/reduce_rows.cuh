@@ -42,12 +42,11 @@ struct reduce_rows {
     Index i = part * all + lane;
 #pragma unroll 1
     for (; i + (kItems - 1) * lanes < end; i += Index(p.split) * all) round<kItems, false>(p, s, o, i, end, lanes);
-    if (kItems > 4 && i + 3 * lanes < end) {
-      round<4, false>(p, s, o, i, end, lanes);
-      i += 4 * lanes;
-    }
-#pragma unroll 1
-    for (; i < end; i += 2 * lanes) round<2, true>(p, s, o, i, end, lanes);
+    // What is left in one go, of about its size: each round is a trip to the memory.
+    if constexpr (kItems > 4)
+      if (i + 4 * lanes < end) return round<8, true>(p, s, o, i, end, lanes);
+    if (i + 2 * lanes < end) round<4, true>(p, s, o, i, end, lanes);
+    else if (i < end) round<2, true>(p, s, o, i, end, lanes);
   }
 
   template <class P>

@@ -58,12 +58,12 @@ struct reduce_strided {
     Index r = begin + y;
 #pragma unroll 1
     for (; r + (Items - 1) * rows < end; r += Items * rows) round<kRows, Items, false>(p, s, o, element, accesses, r, end, rows);
-    if (Items > 4 && r + 3 * rows < end) {
-      round<kRows, 4, false>(p, s, o, element, accesses, r, end, rows);
-      r += 4 * rows;
-    }
-#pragma unroll 1
-    for (; r < end; r += 2 * rows) round<kRows, 2, true>(p, s, o, element, accesses, r, end, rows);
+    // What is left in one go, of about its size: each round is a trip to the memory.
+    if constexpr (Items > 4)
+      if (r + 4 * rows < end) return round<kRows, 8, true>(p, s, o, element, accesses, r, end, rows);
+    if constexpr (Items > 2)
+      if (r + 2 * rows < end) return round<kRows, 4, true>(p, s, o, element, accesses, r, end, rows);
+    if (r < end) round<kRows, 2, true>(p, s, o, element, accesses, r, end, rows);
   }
   template <class P>
   TCU_DEVICE static void column(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, Index begin, Index end,
