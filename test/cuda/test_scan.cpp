@@ -141,8 +141,11 @@ TEST_CASE("cuda: scans of expressions over several inputs", "[cuda][scan]") {
   const tcu_dtype_t types[][3] = {{TCU_FLOAT32, TCU_FLOAT16, TCU_BOOL}, {TCU_FLOAT64, TCU_INT8, TCU_INT32}};
   std::vector<int> runs;
   for (const auto &in : types)
-    for (const bool plain : {true, false}) {
-      const Sizes extents = {support::pick(rng, 8200, 12000), 2};
+    for (const int i : {0, 1, 2, 3}) {
+      const bool plain = i % 2 == 0;
+      const int dim = i / 2;  // along a line, and across few
+      const int64_t n = support::pick(rng, 8200, 12000);
+      const Sizes extents = dim == 0 ? Sizes{n, 2} : Sizes{3, n};
       std::vector<std::unique_ptr<Tensor>> inputs;
       std::vector<tcu_tensor_t> views;
       for (const tcu_dtype_t d : in) {
@@ -160,9 +163,9 @@ TEST_CASE("cuda: scans of expressions over several inputs", "[cuda][scan]") {
       });
       const tcu_tensor_t o = out.view();
       tcu_options_t options = TCU_OPTIONS_INIT;
-      on_every_kernel("scan", out, scan(oracle::Fold::sum, extents, sum, {0, false, false}, 0), options, runs, inputs[0]->text(),
+      on_every_kernel("scan", out, scan(oracle::Fold::sum, extents, sum, {dim, false, false}, 0), options, runs, inputs[0]->text(),
                       [&](const tcu_options_t &with) {
-                        return tcu_scan(context(), &o, TCU_REDUCE_SUM, expr, 3, views.data(), 0, &with);
+                        return tcu_scan(context(), &o, TCU_REDUCE_SUM, expr, 3, views.data(), dim, &with);
                       });
     }
   tcu_expr_destroy(expr);
