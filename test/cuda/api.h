@@ -46,6 +46,13 @@ class Memory {
   void *stream_;
 };
 
+struct Stream {
+  Stream() { OK(tcu_stream_create(cuda(), &handle)); }
+  Stream(const Stream &) = delete;
+  ~Stream() { tcu_stream_destroy(cuda(), handle); }
+  void *handle = nullptr;
+};
+
 struct Expr {
   explicit Expr(std::vector<tcu_node_t> nodes) { OK(tcu_expr_create(&handle, nodes.data(), int32_t(nodes.size()))); }
   Expr(const Expr &) = delete;

@@ -8,12 +8,6 @@ using namespace api;
 
 namespace {
 
-struct Stream {
-  Stream() { OK(tcu_stream_create(cuda(), &handle)); }
-  ~Stream() { tcu_stream_destroy(cuda(), handle); }
-  void *handle = nullptr;
-};
-
 std::vector<float> uneven(size_t n) {
   std::mt19937 random(20261121);
   std::normal_distribution<float> normal;

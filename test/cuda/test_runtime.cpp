@@ -167,12 +167,6 @@ TEST_CASE("cuda: matrix product against the obvious loop") {
   }
 }
 
-struct Stream {
-  Stream() { OK(tcu_stream_create(cuda(), &handle)); }
-  ~Stream() { tcu_stream_destroy(cuda(), handle); }
-  void *handle = nullptr;
-};
-
 // By the driver's own calls, so that this test links no CUDA: a stream is the same thing to both.
 TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed data") {
   void *driver = emulated() ? nullptr : ::dlopen("libcuda.so.1", RTLD_NOW);
