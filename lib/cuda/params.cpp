@@ -7,14 +7,6 @@
 namespace tcu::cuda {
 namespace {
 
-// multiplier and shift of ModeOf for a divisor d >= 1: 2^32 (2^s - d) / d + 1 with s = ceil(log2 d).
-void set_division(int64_t d, uint32_t &multiplier, uint32_t &shift) {
-  multiplier = 0, shift = 0;
-  if (d < 1 || d > INT32_MAX) return;  // only the 32-bit index path divides this way
-  while ((int64_t(1) << shift) < d) ++shift;
-  multiplier = uint32_t(((uint64_t(1) << 32) * ((uint64_t(1) << shift) - uint64_t(d))) / uint64_t(d) + 1);
-}
-
 template <class P>
 void fill(P &to, const Prepared &prepared, const Plan &plan, const Execution &e) {
   const Problem &p = plan.problem;
@@ -30,7 +22,7 @@ void fill(P &to, const Prepared &prepared, const Plan &plan, const Execution &e)
     mode.extent = m.extent, mode.out = m.stride[0];
     for (int i = 0; i < p.n_inputs; ++i) mode.in[i] = m.stride[1 + i];
     mode.weight = p.n_operands() > p.position_operand() ? m.stride[p.position_operand()] : 0;
-    set_division(m.extent, mode.multiplier, mode.shift);
+    if (m.extent > 0) mode.divisor = divisor(m.extent, p.index_bits);
   }
   to.split = plan.config.split, to.lanes = plan.config.lanes, to.detail = plan.config.detail;
   to.chunk = to.split > 1 ? plan.config.chunk : to.folded;  // uncut: all of it

@@ -5,6 +5,7 @@
 #include "cuda/params.h"
 #include "cuda/row.h"
 #include "cuda/rows.h"
+#include "kernels/broadcast_dense.cuh"
 #include "kernels/broadcast_flat.cuh"
 #include "kernels/broadcast_general.cuh"
 #include "kernels/broadcast_transpose.cuh"
@@ -88,6 +89,7 @@ constexpr Kernel row(const char *name, Family family) {
 constexpr Kernel table[] = {
     row<rows::BroadcastFlat>("broadcast.flat", Family::broadcast),
     row<rows::BroadcastTranspose>("broadcast.transpose", Family::broadcast),
+    row<rows::BroadcastDense>("broadcast.dense", Family::broadcast),
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),
     row<rows::ReduceSplit>("reduce.split", Family::reduce),

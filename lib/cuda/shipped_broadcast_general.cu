@@ -1,5 +1,6 @@
 // Strided operands: + - * / and copies have kernels of their own; the other ops are in shipped_broadcast_any.cu.
 #include "cuda/ship_broadcast.cuh"
+#include "kernels/broadcast_dense.cuh"
 #include "kernels/broadcast_general.cuh"
 #include "kernels/broadcast_transpose.cuh"
 
@@ -22,6 +23,8 @@ void ship_one(ShippedTable &t, const std::shared_ptr<const Expr> &expr, DType in
   general(1, kernel_address<&entry<broadcast_general<Map, Result, Out, int32_t, 1>>>());
   general(full, kernel_address<&entry<broadcast_general<Map, Result, Out, int32_t, full>>>());
   if constexpr (full > 2) general(full / 2, kernel_address<&entry<broadcast_general<Map, Result, Out, int32_t, full / 2>>>());
+  ship_body<Map>(t, "broadcast_dense", {result, out, index}, expr, in,
+                 kernel_address<&entry<broadcast_dense<Map, Result, Out, int32_t>>>());
   ship_body<Map>(t, "broadcast_transpose", {result, out, index}, expr, in,
                  kernel_address<&entry<broadcast_transpose<Map, Result, Out, int32_t>>>());
 }

@@ -16,6 +16,7 @@ constexpr Tuning table[] = {
     // kernel               arch  bytes  blocks
     {"broadcast.flat",      0,    0,     kPlain},  // H200: 0.90 of the time with 16
     {"broadcast.transpose", 0,    0,     kPlain},  // H200: 0.95
+    {"broadcast.dense",     0,    0,     kPlain},  // as the others
     {"broadcast.general",   0,    0,     kPlain},  // H200: 0.89 to 1.0
     {"reduce.small",        0,    0,     32},  // untuned
     {"reduce.contiguous",   0,    0,     16},  // untuned
@@ -23,7 +24,6 @@ constexpr Tuning table[] = {
     {"reduce.split",        0,    0,     4},   // blocks that the elements are cut for: as many as are resident
     {"reduce.general",      0,    0,     16},  // untuned
     {"scan.lookback",       0,    0,     3},   // as many as are resident
-    {"scan.split",          0,    0,     4},   // blocks that the lines are cut for: as many as are resident
     {"scan.lines",          0,    0,     16},  // untuned
     {"scan.general",        0,    0,     16},  // untuned
     {"segmented.general",   0,    0,     16},  // untuned

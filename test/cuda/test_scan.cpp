@@ -104,25 +104,28 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   report("scan", runs);
 }
 
-// More tiles, of 2048 elements, than are looked back for at once: 256, and 32 on the emulated library.
-TEST_CASE("cuda: a scan of more tiles than one look-back", "[cuda][scan]") {
+// One line of more tiles (of 2048 elements) than are looked back for at once: 256, and 32 on the emulated library; and two lines
+// side by side of more parts (of 2048 steps) than two levels of scan.split hold: 256, and 4 on the emulated library.
+TEST_CASE("cuda: scans of more tiles than one look-back", "[cuda][scan]") {
   NEEDS_CUDA();
   Rng rng(6);
   const bool emulated = std::getenv("TCUOPS_TEST_GPU") == nullptr;
-  const int64_t n = (emulated ? 70 : 2200) * 2048 + 77;
-  Tensor in(rng, TCU_FLOAT64, {n}, false, true), out(rng, TCU_FLOAT64, {n}, false, true);
-  in.fill([&] { return double(support::pick(rng, -4, 4)); });
-  out.fill([] { return 0.0; });
-  std::vector<double> expected;
-  double sum = 0;
-  const oracle::Tensor x = in.values();
-  for (int64_t i = 0; i < n; ++i) expected.push_back(sum += x.data[size_t(x.base + i)]);
-  const tcu_tensor_t o = out.view(), v = in.view();
-  std::vector<int> runs;
-  tcu_options_t options = TCU_OPTIONS_INIT;
-  on_every_kernel("scan", out, expected, options, runs, in.text(), [&](const tcu_options_t &with) {
-    return tcu_scan(context(), &o, TCU_REDUCE_SUM, nullptr, 1, &v, 0, &with);
-  });
+  const struct {
+    int64_t lines, tiles;
+  } shapes[] = {{1, emulated ? 70 : 2200}, {2, emulated ? 11 : 700}};
+  for (const auto &shape : shapes) {
+    const Sizes extents{shape.lines, shape.tiles * 2048 + 77};
+    Tensor in(rng, TCU_FLOAT64, extents, false, true), out(rng, TCU_FLOAT64, extents, false, true);
+    in.fill([&] { return double(support::pick(rng, -4, 4)); });
+    out.fill([] { return 0.0; });
+    const tcu_tensor_t o = out.view(), v = in.view();
+    std::vector<int> runs;
+    tcu_options_t options = TCU_OPTIONS_INIT;
+    on_every_kernel("scan", out, scan(oracle::Fold::sum, extents, in.values(), {1, false, false}, 0), options, runs, in.text(),
+                    [&](const tcu_options_t &with) {
+                      return tcu_scan(context(), &o, TCU_REDUCE_SUM, nullptr, 1, &v, 1, &with);
+                    });
+  }
 }
 
 // A scan of a + b + c from inputs of different widths, each of which scan.lookback copies to shared memory in words of its own.

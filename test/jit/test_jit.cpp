@@ -17,6 +17,7 @@
 #include "cuda/function.h"
 #include "cuda/nvrtc.h"
 #include "cuda/rows.h"
+#include "device/params.cuh"
 
 using namespace tcu;
 using namespace support;
@@ -304,4 +305,24 @@ TEST_CASE("jit: machine code for architectures that NVRTC knows, PTX of the near
   CHECK(code_of([] { cuda::nvrtc_architecture(3, 5); }) == Code::unsupported);
   CHECK(cuda::compiler_key({9, 0}) != cuda::compiler_key({8, 0}));
   CHECK(cuda::compiler_key({9, 0}).find("sm_90") != std::string::npos);
+}
+
+TEST_CASE("a divisor's product is the quotient") {
+  Rng rng(11);
+  const auto check = [&](int64_t most, auto index) {
+    using Index = decltype(index);
+    std::vector<int64_t> numbers = {1, 2, 3, 5, 7, 10, 641, 65535, 65536, 65537, most / 2, most / 2 + 1, most - 1, most};
+    for (int i = 0; i < 200; ++i) numbers.push_back(1 + pick(rng, 0, most - 1) / (int64_t(1) << pick(rng, 0, 40)));
+    bool right = true;
+    for (int64_t d : numbers) {
+      if (d < 1 || d > most) continue;
+      const cuda::Divisor by = cuda::divisor(d, 8 * int(sizeof(Index)));
+      for (int64_t n : numbers)
+        for (int64_t near : {n - 1, n, n / d * d - 1, n / d * d, most - most % d, most - most % d - 1})
+          if (near >= 0 && near <= most) right = right && cuda::divide(Index(near), by) == Index(near / d);
+    }
+    CHECK(right);
+  };
+  check(INT32_MAX, int32_t());
+  check(INT64_MAX, int64_t());
 }

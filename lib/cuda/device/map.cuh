@@ -71,19 +71,6 @@ TCU_DEVICE void advance(Offsets<N, Index> &o, const M &mode, Index by) {
   for (int i = 0; i < N; ++i) o.in[i] += by * Index(mode.in[i]);
 }
 
-template <class M>
-TCU_DEVICE int32_t divide(int32_t n, const M &mode) {
-#if defined(__CUDA_ARCH__) || defined(TCU_EMULATOR)
-  return int32_t((__umulhi(uint32_t(n), mode.multiplier) + uint32_t(n)) >> mode.shift);
-#else
-  return n / int32_t(mode.extent);
-#endif
-}
-template <class M>
-TCU_DEVICE int64_t divide(int64_t n, const M &mode) {
-  return n / mode.extent;
-}
-
 // Adds to o what the linear index over modes first..last-1 stands for.
 template <int N, class Index, class P>
 TCU_DEVICE void decode(Offsets<N, Index> &o, const P &p, int first, int last, Index linear) {
@@ -92,7 +79,7 @@ TCU_DEVICE void decode(Offsets<N, Index> &o, const P &p, int first, int last, In
   for (int m = first; m < last; ++m) {
     Index at = linear;
     if (m + 1 < last) {
-      const Index q = divide(linear, p.mode[m]);
+      const Index q = divide(linear, p.mode[m].divisor);
       at = linear - q * Index(p.mode[m].extent);
       linear = q;
     }

@@ -16,15 +16,47 @@ struct alignas(16) Slot {
   }
 };
 
-// One canonical mode; strides in elements. n / extent == (umulhi(n, multiplier) + n) >> shift for 0 <= n < 2^31
-// (Granlund and Montgomery 1994, "Division by Invariant Integers using Multiplication").
+// Division by a number d that is known beforehand (Granlund and Montgomery 1994, "Division by Invariant Integers using
+// Multiplication"): n / d == (high half of n * multiplier + n) >> shift, for 0 <= n < 2^31 with a multiplier made for 32 bits,
+// for 0 <= n < 2^63 with one made for 64.
+struct Divisor {
+  uint64_t multiplier;
+  uint32_t shift;
+};
+#if !defined(__CUDACC__)
+// d >= 1. The multiplier: 2^bits (2^shift - d) / d + 1 with shift = ceil(log2 d).
+inline Divisor divisor(int64_t d, int bits) {
+  uint32_t shift = 0;
+  while ((uint64_t(1) << shift) < uint64_t(d)) ++shift;
+  const auto over = static_cast<unsigned __int128>((uint64_t(1) << shift) - uint64_t(d)) << bits;
+  return {uint64_t(over / uint64_t(d) + 1), shift};
+}
+#endif
+TCU_FN int32_t divide(int32_t n, const Divisor &by) {
+#if defined(__CUDA_ARCH__)
+  const uint32_t high = __umulhi(uint32_t(n), uint32_t(by.multiplier));
+#else
+  const uint32_t high = uint32_t(uint64_t(uint32_t(n)) * uint32_t(by.multiplier) >> 32);
+#endif
+  return int32_t((high + uint32_t(n)) >> by.shift);
+}
+TCU_FN int64_t divide(int64_t n, const Divisor &by) {
+#if defined(__CUDA_ARCH__)
+  const uint64_t high = __umul64hi(uint64_t(n), by.multiplier);
+#else
+  const uint64_t high = uint64_t(static_cast<unsigned __int128>(uint64_t(n)) * by.multiplier >> 64);
+#endif
+  return int64_t((high + uint64_t(n)) >> by.shift);
+}
+
+// One canonical mode; strides in elements.
 template <int I>
 struct ModeOf {
   int64_t extent;
   int64_t out;
   int64_t in[I];
-  int64_t weight;  // of positions, in an arg-reduction
-  uint32_t multiplier, shift;
+  int64_t weight;   // of positions, in an arg-reduction
+  Divisor divisor;  // for as many bits as the problem's indices have
 };
 
 // kScales: alpha is not 1. A product with 1 would not be exact: complex (1 + 0i) times infinity has a NaN in it.

@@ -22,7 +22,7 @@ struct broadcast_general {
     if (p.n_kept == 0) return 0;
     Index element = at * V;
     if (p.n_kept > 1) {
-      const Index row = divide(element, p.mode[0]);
+      const Index row = divide(element, p.mode[0].divisor);
       element -= row * Index(p.mode[0].extent);
       decode(o, p, 1, p.n_kept, row);
     }

@@ -71,7 +71,7 @@ struct broadcast_transpose {
 #pragma unroll 1
       for (int m = 1; m < p.n_kept; ++m) {
         if (m == t) continue;
-        const Index q = divide(outside, p.mode[m]);
+        const Index q = divide(outside, p.mode[m].divisor);
         advance(o, p.mode[m], outside - q * Index(p.mode[m].extent));
         outside = q;
       }

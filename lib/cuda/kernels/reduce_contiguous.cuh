@@ -120,7 +120,7 @@ struct reduce_contiguous {
     // A part is a piece of the only row, or some of the rows.
     const Index extent = Index(p.mode[p.n_kept].extent), chunk = Index(p.chunk);
     const bool one = p.n_folded == 1;
-    const Index all = one ? extent : divide(Index(p.folded), p.mode[p.n_kept]);
+    const Index all = one ? extent : divide(Index(p.folded), p.mode[p.n_kept].divisor);
     const Index begin = part * chunk, end = begin + chunk < all ? begin + chunk : all;
     if (!one && whole_vectors<V>(typename Map::Inputs{}, p, o, p.n_kept, p.n_kept + 1, p.n_kept + p.n_folded)) {
       vectors_of(p, s, o, begin, end, lane, lanes);

@@ -143,7 +143,7 @@ struct reduce_strided {
       Offsets<N, Index> o;
       if (inside) {
         if (p.n_kept > 1) {
-          const Index q = divide(element, p.mode[0]);
+          const Index q = divide(element, p.mode[0].divisor);
           element -= q * Index(p.mode[0].extent);
           decode(o, p, 1, p.n_kept, q);
         }

@@ -33,7 +33,7 @@ struct scan_across {
     template <class P>
     TCU_DEVICE Lines(const P &p, Index first) : element(first), n(Index(p.folded)), reverse((p.flags & kReverse) != 0) {
       if (p.n_kept > 1) {
-        const Index q = divide(element, p.mode[0]);
+        const Index q = divide(element, p.mode[0].divisor);
         element -= q * Index(p.mode[0].extent);
         decode(o, p, 1, p.n_kept, q);
       }
@@ -45,10 +45,14 @@ struct scan_across {
 #pragma unroll
       for (int k = 0; k < kItems; ++k) {
         if (first + k >= n) break;
-        Offsets<N, Index> at = o;
-        advance(at, p.mode[p.n_kept], reverse ? n - 1 - (first + k) : first + k);
-        load_pack<V, false>(x[k], p, at, 0, element, accesses);
+        fetch_one(p, first + k, x[k]);
       }
+    }
+    template <class P>
+    TCU_DEVICE void fetch_one(const P &p, Index step, Step &x) const {
+      Offsets<N, Index> at = o;
+      advance(at, p.mode[p.n_kept], reverse ? n - 1 - step : step);
+      load_pack<V, false>(x, p, at, 0, element, accesses);
     }
     template <class P>
     TCU_DEVICE void store(const P &p, Index step, const Acc (&y)[V]) const {

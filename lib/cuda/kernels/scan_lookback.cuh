@@ -8,13 +8,12 @@
 // A block has p.detail tiles in hand (kScanTiles at most) in shared memory, and goes through them in order: the newest is on its
 // way; kReading rounds later it is added up and published; in its last round it is scanned and written. With p.detail = 0
 // shared memory has no room for them, and elements are read where they are used, twice.
-// What is published is its own flag: a state travels in 64-bit words of 32 bits each and a bit that says 'written', so that
-// neither side needs a fence and a wait is one trip to the L2 cache.
 // Workspace, zero at the launch and at the end: the ticket and the number of blocks that are done, padded to 16 bytes; the words
-// of the tiles' sums; those of what comes before them. Who reads a word last clears it.
+// (device/published.cuh) of the tiles' sums; those of what comes before them. Who reads a word last clears it.
 // Two blocks must be resident at once: the one that looks back, and another.
 // In place: a thread writes the elements that it read.
 #pragma once
+#include "device/published.cuh"
 #include "device/scan.cuh"
 #include "device/stages.cuh"
 
@@ -25,8 +24,6 @@ inline constexpr int kScanBatch = 4;  // so that a small test has many
 inline constexpr int kScanBatch = 32;  // one tile for each lane of a warp
 #endif
 inline constexpr int kScanTiles = 4;
-// 64-bit words that a state of so many bytes travels in.
-TCU_FN constexpr int scan_words(int bytes) { return (bytes + 3) / 4; }
 // Vectors of a tile for each thread: what keeps 64 bytes of the inputs in shared memory and 128 of states in registers.
 TCU_FN constexpr int scan_items(int vector, int input_bytes, int state_bytes) {
   int n = 4;
@@ -37,47 +34,6 @@ TCU_FN constexpr int scan_items(int vector, int input_bytes, int state_bytes) {
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
-
-// A state as it is published.
-template <class Acc>
-struct Published {
-  static constexpr int kWords = scan_words(sizeof(Acc));
-  uint64_t at[kWords];
-
-  union Pieces {
-    Acc value;
-    uint32_t word[kWords];
-    TCU_DEVICE Pieces() : word{} {}
-  };
-  TCU_DEVICE static void publish(uint64_t *to, Acc value) {
-    Pieces x;
-    x.value = value;
-#pragma unroll
-    for (int k = 0; k < kWords; ++k) store_relaxed(to + k, uint64_t(1) << 32 | x.word[k]);
-  }
-  TCU_DEVICE static void clear(uint64_t *at) {
-#pragma unroll
-    for (int k = 0; k < kWords; ++k) store_relaxed(at + k, 0);
-  }
-  TCU_DEVICE static Published ask(const uint64_t *from) {
-    Published w;
-#pragma unroll
-    for (int k = 0; k < kWords; ++k) w.at[k] = load_relaxed(from + k);
-    return w;
-  }
-  TCU_DEVICE bool written() const {
-    bool all = true;
-#pragma unroll
-    for (int k = 0; k < kWords; ++k) all &= at[k] >> 32 != 0;
-    return all;
-  }
-  TCU_DEVICE Acc value() const {
-    Pieces x;
-#pragma unroll
-    for (int k = 0; k < kWords; ++k) x.word[k] = uint32_t(at[k]);
-    return x.value;
-  }
-};
 
 template <class Map, class Op, class Acc, class Out, class Index>
 struct scan_lookback {
@@ -314,7 +270,7 @@ struct ScanLookback {
     }
     c.grid = std::max<int64_t>(persistent_grid("scan.lookback", p, d, tiles + 1), 2);
     c.leaves_zero = true;
-    c.zeroed_bytes = c.workspace_bytes = size_t(16 + 2 * tiles * scan_words(bytes_of(p.acc)) * 8);
+    c.zeroed_bytes = c.workspace_bytes = size_t(16 + 2 * tiles * published_words(bytes_of(p.acc)) * 8);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {

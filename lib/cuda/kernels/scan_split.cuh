@@ -1,86 +1,147 @@
-// scan.split: few long lines that lie side by side ('K S', 'K S K').
-// The lines are cut into p.split parts of p.chunk steps, a block each, taken in the order of the parts: a block waits for blocks
-// only that have begun before it. p.lanes threads (a power of two up to a warp) lie across the lines; the block's rows of threads
-// have neighbouring runs of steps. A block folds its part of every line and publishes that, adds up what the blocks before it
-// have published, and reads its part once more to scan it: three accesses an element, where one that looks back tile by tile
-// (scan_lookback.cuh) needs two.
-// Zeroed workspace: the ticket, padded to 16 bytes; the folds' words (Published), part by part.
+// scan.split: few long lines, mostly side by side ('K S', 'K S K'); cut into parts, read once.
+// Blocks take parts in the order of a ticket: a block waits for blocks only that have begun before it. p.lanes threads of a warp
+// (a power of two) lie across the lines, the warp's others along them. A thread holds kItems elements: the warp's i-th items
+// are neighbours, and its runs of items and the block's warps follow each other along the line. A block scans its part
+// in registers, publishes what the part comes to, learns what comes before it, and writes.
+// What comes before is found over three levels, as the digits of the part's number say: the parts before it in its group
+// of kFan, the groups before that in their group of kFan, and what comes before these, which is handed on from one to the
+// next by the last part of each. So nobody asks for more than 2 * kFan words a line, and the order in which things are added
+// is fixed: the result has the same bits on every run.
+// Zeroed workspace: the ticket, padded to 16 bytes; the words (device/published.cuh) of the parts, of the groups, of their groups.
 // In place: a thread writes the elements that it read.
 #pragma once
+#include "device/published.cuh"
 #include "kernels/scan_across.cuh"
-#include "kernels/scan_lookback.cuh"
+
+namespace tcu::cuda {
+#if defined(TCU_EMULATOR)
+inline constexpr int kFan = 2;  // so that a small test has all levels
+#else
+inline constexpr int kFan = 16;
+#endif
+// Elements that a thread holds.
+TCU_FN constexpr int split_items(int state_bytes) { return state_bytes <= 4 ? 32 : 128 / state_bytes; }
+}
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
 template <class Map, class Op, class Acc, class Out, class Index>
 struct scan_split {
-  using Across = scan_across<Map, Op, Acc, Out, Index, 1>;
-  using F = typename Across::F;
+  using Lines = typename scan_across<Map, Op, Acc, Out, Index, 1>::Lines;
+  using F = Fold<Op, Acc, Index>;
   using W = Published<Acc>;
-  static constexpr int kResident = 4, kItems = Across::kItems;
+  using Step = Pack<1, typename Map::Inputs>;
+  static constexpr int kResident = 4, kWarps = kThreads / 32, kItems = split_items(sizeof(Acc)), kReads = 8;
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(unsigned, ticket, 1);
-    TCU_SHARED(Acc, folds, kThreads);    // of the threads' runs
-    TCU_SHARED(Acc, earlier, kThreads);  // of the parts before this one, by thread
-    const int t = int(threadIdx.x), lanes = p.lanes, rows = kThreads / lanes, column = t % lanes, y = t / lanes;
-    const bool exclusive = (p.flags & kExclusive) != 0;
-    uint64_t *const words = static_cast<uint64_t *>(p.zeroed) + 2;
-    if (t == 0) ticket[0] = atomicAdd(static_cast<unsigned *>(p.zeroed), 1u);
+    TCU_SHARED(Acc, warps, kWarps * 32);    // what the warps' runs come to, by line
+    TCU_SHARED(Acc, earlier, kFan * 32);    // what was published, by line
+    const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32, lanes = p.lanes, column = lane % lanes;
+    if (threadIdx.x == 0) ticket[0] = atomicAdd(static_cast<unsigned *>(p.zeroed), 1u);
     __syncthreads();
     const Index kept = Index(p.kept), tiles = (kept + lanes - 1) / lanes;
     const Index part = Index(ticket[0]) / tiles, tile = Index(ticket[0]) - part * tiles, line = tile * lanes + column;
-    const typename Across::Lines lines(p, line < kept ? line : kept - 1);
-    const auto published = [&](Index of) { return words + ((of * tiles + tile) * lanes + column) * W::kWords; };
+    const Lines lines(p, line < kept ? line : kept - 1);
+    const Index rows = 32 / lanes, first = (part * kWarps + warp) * kItems * rows + lane / lanes;
 
-    const Index begin = part * Index(p.chunk), end = least(begin + Index(p.chunk), Index(p.folded));
-    const Index run = (end - begin + rows - 1) / rows, first = least(begin + y * run, end), last = least(first + run, end);
-    const auto each = [&](auto &&use) {  // of the thread's elements, in order
+    Acc e[kItems];
+    read(p, lines, first, rows, e);
 #pragma unroll 1
-      for (Index at = first; at < last; at += kItems) {
-        typename Across::Step x[kItems];
-        lines.fetch(p, at, x);
+    for (int h = lanes; h < 32; h *= 2)
 #pragma unroll
-        for (int k = 0; k < kItems; ++k)
-          if (at + k < last) use(at + k, F::lift(apply_at<Map>(p, x[k], 0), Index(0)));
+      for (int k = 0; k < kItems; ++k) {
+        const Acc below = shuffle_up(e[k], h, 32);
+        if (lane >= h) e[k] = F::combine(below, e[k]);
       }
+    const auto of_last_row = [&](const Acc &x) { return shuffle(x, 32 - lanes + column, 32); };
+    Acc own = of_last_row(e[0]);
+#pragma unroll
+    for (int k = 1; k < kItems; ++k) {
+      const Acc all = of_last_row(e[k]);
+      e[k] = F::combine(own, e[k]);
+      own = F::combine(own, all);
+    }
+    if (lane < lanes) warps[warp * lanes + column] = own;
+    __syncthreads();
+
+    // The words of this thread's line, at a level.
+    const Index parts = Index(p.split), groups = (parts + kFan - 1) / kFan;
+    const auto word = [&](Index at) { return static_cast<uint64_t *>(p.zeroed) + 2 + ((at * tiles + tile) * lanes + column) * W::kWords; };
+    const auto publish = [&](Index at, const Acc &x) {
+      if (warp == 0 && lane < lanes) W::publish(word(at), x);
     };
-    Acc own = F::identity();
-    each([&](Index, Acc e) { own = F::combine(own, e); });
-    folds[t] = own;
-    __syncthreads();
-    if (y == 0 && part + 1 < Index(p.split)) {
-      Acc all = F::identity();
-#pragma unroll 1
-      for (int r = 0; r < rows; ++r) all = F::combine(all, folds[r * lanes + column]);
-      W::publish(published(part), all);
-    }
-    Acc some = F::identity();
-#pragma unroll 1
-    for (Index k = y; k < part; k += rows) {
-      W w = W::ask(published(k));
-      while (!w.written()) {
-        __nanosleep(20);
-        w = W::ask(published(k));
-      }
-      some = F::combine(some, w.value());
-    }
-    earlier[t] = some;
-    __syncthreads();
+    Acc upto = fold(warps, kWarps, lanes, column);  // what the part comes to, and then that with what comes before it
+    publish(part, upto);
+    const Index group = part / kFan, super = group / kFan;
+    const Acc near = gather(word, group * kFan, int(part - group * kFan), earlier, lanes, column);
+    upto = F::combine(near, upto);
+    if (part % kFan == kFan - 1) publish(parts + group, upto);
+    const Acc far = gather(word, parts + super * kFan, int(group - super * kFan), earlier, lanes, column);
     Acc before = p.init.template as<Acc>();
+    if (super > 0) before = wait(word(parts + groups + super - 1));
+    before = F::combine(before, far);
+    if ((part + 1) % (kFan * kFan) == 0) publish(parts + groups + super, F::combine(before, upto));
+    before = F::combine(before, near);
 #pragma unroll 1
-    for (int r = 0; r < rows; ++r) before = F::combine(before, earlier[r * lanes + column]);
-#pragma unroll 1
-    for (int r = 0; r < y; ++r) before = F::combine(before, folds[r * lanes + column]);
-    each([&](Index step, Acc e) {
-      const Acc upto = F::combine(before, e), out[1] = {exclusive ? before : upto};
-      if (line < kept) lines.store(p, step, out);
-      before = upto;
-    });
+    for (int w = 0; w < warp; ++w) before = F::combine(before, warps[w * lanes + column]);
+
+    const bool exclusive = (p.flags & kExclusive) != 0;
+    Acc last = before;  // of the item before
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) {
+      Acc y[1] = {F::combine(before, e[k])};
+      if (exclusive) {
+        const Acc below = shuffle_up(y[0], lanes, 32), next = of_last_row(y[0]);
+        y[0] = lane < lanes ? last : below;
+        last = next;
+      }
+      const Index step = first + k * rows;
+      if (line < kept && step < lines.n) lines.store(p, step, y);
+    }
   }
-  TCU_DEVICE static Index least(Index a, Index b) { return a < b ? a : b; }
+
+  // Steps first, first + rows, ... of the line; the identity past its end.
+  template <class P>
+  TCU_DEVICE static void read(const P &p, const Lines &lines, Index first, Index rows, Acc (&e)[kItems]) {
+#pragma unroll
+    for (int round = 0; round < kItems; round += kReads) {
+      Step x[kReads];
+#pragma unroll
+      for (int k = 0; k < kReads; ++k) {  // the last step again past the end: a load that may not happen would hold its registers twice
+        const Index step = first + (round + k) * rows;
+        lines.fetch_one(p, step < lines.n ? step : lines.n - 1, x[k]);
+      }
+#pragma unroll
+      for (int k = 0; k < kReads; ++k)
+        e[round + k] = first + (round + k) * rows < lines.n ? F::lift(apply_at<Map>(p, x[k], 0), Index(0)) : F::identity();
+    }
+  }
+  TCU_DEVICE static Acc wait(const uint64_t *from) {
+    W w = W::ask(from);
+    while (!w.written()) {
+      __nanosleep(20);
+      w = W::ask(from);
+    }
+    return w.value();
+  }
+  // What was published at `from` and the count - 1 words after it, in their order.
+  template <class Word>
+  TCU_DEVICE static Acc gather(const Word &word, Index from, int count, Acc *shared, int lanes, int column) {
+    for (int k = int(threadIdx.x) / lanes; k < count; k += kThreads / lanes) shared[k * lanes + column] = wait(word(from + k));
+    __syncthreads();
+    const Acc all = fold(shared, count, lanes, column);
+    __syncthreads();
+    return all;
+  }
+  TCU_DEVICE static Acc fold(const Acc *shared, int count, int lanes, int column) {
+    Acc all = F::identity();
+#pragma unroll 1
+    for (int k = 0; k < count; ++k) all = F::combine(all, shared[k * lanes + column]);
+    return all;
+  }
 };
 
 }  // namespace tcu::cuda
@@ -90,26 +151,27 @@ struct scan_split {
 namespace tcu::cuda::rows {
 
 struct ScanSplit {
-  static constexpr int64_t kLeast = 64;  // steps of a thread's run
+  // Side by side as many as are there, up to a warp, or fewer where these leave fewer of a warp's lanes without a line.
   static int lanes(const Problem &p) {
+    if (ScanLines::contiguous(p)) return 1;
     int lanes = 1;
     while (lanes < 32 && lanes < p.kept()) lanes *= 2;
+    while (lanes > 8 && ceil_div(p.kept(), lanes / 2) * (lanes / 2) < ceil_div(p.kept(), lanes) * lanes) lanes /= 2;
     return lanes;
   }
   static int64_t tiles(const Problem &p) { return ceil_div(p.kept(), lanes(p)); }
+  static int64_t steps(const Problem &p) { return kThreads / lanes(p) * split_items(bytes_of(p.acc)); }  // of a part
   static bool accepts(const Problem &p, const Device &d) {
-    return ScanLines::accepts(p, d) && !ScanLines::contiguous(p) && d.processors > 1 && tiles(p) < d.processors &&
-           fastest(p, Role::S)->extent >= 2 * kLeast * (kThreads / lanes(p));
+    return ScanLines::accepts(p, d) && d.processors > 1 && tiles(p) < 4 * d.processors && fastest(p, Role::S)->extent > steps(p) &&
+           ceil_div(fastest(p, Role::S)->extent, steps(p)) * tiles(p) < INT32_MAX;
   }
-  static LaunchConfig configure(const Problem &p, const Device &d) {
+  static LaunchConfig configure(const Problem &p, const Device &) {
     LaunchConfig c;
-    const int64_t n = fastest(p, Role::S)->extent;
-    c.block = kThreads, c.lanes = lanes(p);
-    const int64_t most = n / (kLeast * (kThreads / c.lanes)), resident = persistent_grid("scan.split", p, d, INT32_MAX);
-    c.chunk = ceil_div(n, std::clamp<int64_t>(resident / tiles(p), 2, most));
-    c.split = ceil_div(n, c.chunk);
+    c.block = kThreads, c.lanes = lanes(p), c.chunk = steps(p);
+    c.split = ceil_div(fastest(p, Role::S)->extent, c.chunk);
     c.grid = tiles(p) * c.split;
-    c.zeroed_bytes = c.workspace_bytes = size_t(16 + c.grid * c.lanes * scan_words(bytes_of(p.acc)) * 8);
+    const int64_t groups = ceil_div(c.split, kFan), words = c.split + groups + ceil_div(groups, kFan);
+    c.zeroed_bytes = c.workspace_bytes = size_t(16 + words * tiles(p) * c.lanes * published_words(bytes_of(p.acc)) * 8);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
