@@ -147,6 +147,24 @@ void check_overlap(const Request &r, const Checked &c, bool in_place_ok, Problem
   }
 }
 
+// The order that counts: a broadcast's by its output; a fold's by its inputs, the one with the most elements first.
+void order_modes(Problem &p) {
+  int lead[kMaxOperands], n = 0;
+  if (p.family == Family::broadcast) lead[n++] = 0;
+  const int first = n;
+  int64_t sizes[kMaxOperands];
+  for (int k = 1; k <= p.n_inputs; ++k) {
+    int64_t size = 1;
+    for (const Mode &m : p.modes)
+      if (m.stride[k]) size *= m.extent;
+    int at = n++;
+    for (; at > first && sizes[lead[at - 1]] < size; --at) lead[at] = lead[at - 1];
+    lead[at] = k, sizes[k] = size;
+  }
+  if (p.family != Family::broadcast) lead[n++] = 0;
+  canonicalize(p.modes, p.n_operands(), lead, n);
+}
+
 // Fills p.modes with extents and strides over the space and canonicalizes. `roles` may be null: all K. segments: one mode more,
 // or null.
 void build_modes(const Checked &c, int rank, const int64_t *extents, const Role *roles, Problem &p, const Mode *segments = nullptr) {
@@ -165,21 +183,7 @@ void build_modes(const Checked &c, int rank, const int64_t *extents, const Role 
     p.modes.push(mode);
   }
   if (segments) p.modes.push(*segments);
-  // The order that counts: a broadcast's by its output; a fold's by its inputs, the one with the most elements first.
-  int lead[kMaxOperands], n = 0;
-  if (p.family == Family::broadcast) lead[n++] = 0;
-  const int first = n;
-  int64_t sizes[kMaxOperands];
-  for (int k = 1; k <= p.n_inputs; ++k) {
-    int64_t size = 1;
-    for (const Mode &m : p.modes)
-      if (m.stride[k]) size *= m.extent;
-    int at = n++;
-    for (; at > first && sizes[lead[at - 1]] < size; --at) lead[at] = lead[at - 1];
-    lead[at] = k, sizes[k] = size;
-  }
-  if (p.family != Family::broadcast) lead[n++] = 0;
-  canonicalize(p.modes, n_operands, lead, n);
+  order_modes(p);
 
   bool narrow = true;
   for (int k = 0; k < n_operands; ++k) {
@@ -356,6 +360,17 @@ Problem as_fill(const Problem &p) {
   for (const Mode &m : p.modes)
     if (m.role == Role::K) f.modes[n++] = m;
   f.modes.resize(n);
+  return f;
+}
+
+bool is_map(const Problem &p) {
+  return p.family == Family::reduce && p.modes.n_of(Role::R) == 0 && !is_arg(p.op) && p.op != ReduceOp::count;
+}
+
+Problem as_map(const Problem &p) {
+  Problem f = p;
+  f.family = Family::broadcast, f.op = ReduceOp::none;
+  order_modes(f);
   return f;
 }
 

@@ -74,6 +74,9 @@ Problem make_segmented(const Request &r, ReduceOp op, int dim, const TensorView 
 // An empty reduction with an identity is a fill: the same request as a broadcast of that constant.
 bool is_empty_reduction(const Problem &p);
 Problem as_fill(const Problem &empty_reduction);
+// A reduction over modes of extent 1, which leaves each element what it is: the same request as a broadcast.
+bool is_map(const Problem &p);
+Problem as_map(const Problem &reduction);
 
 // Re-checks what depends on pointers alone, for a plan that is executed on new ones.
 struct Pointers {

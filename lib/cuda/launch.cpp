@@ -11,8 +11,8 @@ namespace tcu::cuda {
 
 namespace {
 
-constexpr int kSharedWithoutAsking = 48 * 1024;  // bytes; more must be asked for, per function and device
-
+// A kernel's own and what is asked for at its launch may be more than 48 KiB together only once that is allowed, per function
+// and device.
 void allow_shared(const Function &f, int bytes) {
   static std::mutex mutex;
   static auto &allowed = *new std::map<std::pair<const void *, int>, int>;  // outlives every thread that may launch
@@ -29,7 +29,7 @@ void launch(const Function &f, const LaunchConfig &config, const void *params, v
   if (config.grid < 1 || config.grid > INT32_MAX)
     fail(Code::internal, "a launch of %lld blocks", (long long)config.grid);
   const OnDevice guard(f.ordinal);
-  if (config.shared_bytes > kSharedWithoutAsking) allow_shared(f, config.shared_bytes);
+  if (config.shared_bytes > 0) allow_shared(f, config.shared_bytes);
   cudaLaunchConfig_t launch{};
   launch.gridDim = dim3(unsigned(config.grid));
   launch.blockDim = dim3(unsigned(config.block));

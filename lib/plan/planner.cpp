@@ -32,7 +32,7 @@ std::shared_ptr<const Plan> Planner::plan(const Problem &problem, const char *pi
 
 std::shared_ptr<const Plan> Planner::make(const Problem &asked, const std::string &pin) const {
   auto plan = std::make_shared<Plan>();
-  plan->problem = is_empty_reduction(asked) ? as_fill(asked) : asked;
+  plan->problem = is_empty_reduction(asked) ? as_fill(asked) : pin.empty() && is_map(asked) ? as_map(asked) : asked;
   const Problem &p = plan->problem;
   plan->pattern = p.pattern();
   plan->post = p.op != ReduceOp::none && is_arg(p.op) ? DType::i64 : p.acc;

@@ -84,6 +84,13 @@ TEST_CASE("cuda: random broadcasts on every kernel", "[cuda][broadcast]") {
   // several tiles, every alignment
   for (int i = 0; i < repeats(12); ++i)
     run_case(rng, add.handle, sum, 2, dtypes[i % 3], dtypes[i % 3], {support::pick(rng, 9000, 20000)}, i % 2 == 0, runs);
+  // dense rows that are no whole vectors
+  for (int i = 0; i < repeats(36); ++i) {
+    Sizes extents{support::pick(rng, 2, 70), support::pick(rng, 2, 40)};
+    if (i % 3 == 0) extents.push_back(3);
+    const tcu_dtype_t d = dtypes[i % std::size(dtypes)];
+    run_case(rng, add.handle, sum, 2, d, d, extents, true, runs);
+  }
   // the last input's fastest mode is another than out's
   for (int i = 0; i < repeats(24); ++i) {
     const int64_t sizes[] = {16, 17, 31, 63, 64, 65, 130};

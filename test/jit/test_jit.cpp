@@ -236,13 +236,16 @@ TEST_CASE("jit: every op, and random expressions, under every row that takes the
   std::vector<Task> tasks;
   std::set<std::string> rows;
   const auto add = [&](Op root) {
-    const std::vector<Task> all = tasks_of(random_problem(rng, root));
+    Problem problem = random_problem(rng, root);
+    if (chance(rng, 25)) problem.index_bits = 64;  // as if it were large
+    const std::vector<Task> all = tasks_of(problem);
     if (all.empty()) return;
-    // One of them, and each row that has had none yet.
+    const auto name = [&](const Task &t) { return t.row + std::to_string(problem.index_bits); };
+    // One of them, and each row that has had none yet with indices of this width.
     size_t chosen = size_t(pick(rng, 0, int64_t(all.size()) - 1));
     for (size_t i = 0; i < all.size(); ++i)
-      if (!rows.count(all[i].row)) chosen = i;
-    rows.insert(all[chosen].row);
+      if (!rows.count(name(all[i]))) chosen = i;
+    rows.insert(name(all[chosen]));
     tasks.push_back(all[chosen]);
   };
   for (int id = 1; id < 450; ++id)

@@ -256,3 +256,14 @@ TEST_CASE_METHOD(Fixture, "execute: an empty reduction is a fill") {
   CHECK(log.launched == 1);
   CHECK(planner.plan(sum(0, 6), nullptr) == plan);
 }
+
+TEST_CASE_METHOD(Fixture, "execute: a reduction over modes of extent 1 is a map, unless a kernel is pinned") {
+  CHECK(std::string(planner.plan(sum(1, 6), nullptr)->kernel->name) == "broadcast.even");
+  CHECK(std::string(planner.plan(sum(1, 6), "reduce.general")->kernel->name) == "reduce.general");
+  const auto reduce = [](ReduceOp op, DType out) {
+    return Call().tensor(out, {4, 1, 6}).tensor(f32, {4, 1, 6}, {6, 24, 1}).reduce(op, {1});
+  };
+  CHECK(planner.plan(reduce(ReduceOp::max, f32), nullptr)->pattern == planner.plan(transpose(4, 6), nullptr)->pattern);
+  for (const ReduceOp op : {ReduceOp::count, ReduceOp::argmax})  // these give something else than the element
+    CHECK(planner.plan(reduce(op, DType::i64), nullptr)->problem.family == Family::reduce);
+}

@@ -161,6 +161,17 @@ TCU_DEVICE void store_relaxed(uint64_t *p, uint64_t v) {
   *p = v;
 #endif
 }
+// Adds one to a counter that blocks share; what it was. What this block had written before a barrier before it is seen, after a
+// barrier, by the block that finds a later count.
+TCU_DEVICE unsigned count_ordered(unsigned *p) {
+#if TCU_DEVICE_CODE
+  unsigned before;
+  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(p) : "memory");
+  return before;
+#else
+  return atomicAdd(p, 1u);
+#endif
+}
 
 }  // namespace tcu::cuda
 #endif

@@ -13,18 +13,44 @@ namespace tcu::cuda {
 template <class P>
 TCU_DEVICE bool is_last(const P &p, int64_t ticket, int64_t n) {
   TCU_SHARED(unsigned, last, 1);
-  __threadfence();
   __syncthreads();
   unsigned *const at = static_cast<unsigned *>(p.zeroed) + ticket;
   if (threadIdx.x == 0) {
-    last[0] = atomicAdd(at, 1u) + 1 == unsigned(n);
+    last[0] = count_ordered(at) + 1 == unsigned(n);
     if (last[0]) *at = 0;
   }
   __syncthreads();
   const bool mine = last[0] != 0;
   __syncthreads();  // before the next ticket
-  if (mine) __threadfence();
   return mine;
+}
+
+// This thread's share of n states that were left: states t, t + kThreads, ..., folded in that order. The code is short: the one
+// block that comes here finds none of it in its caches.
+template <class F, class Index>
+TCU_DEVICE typename F::State fold_share(const typename F::State *states, Index n) {
+  using State = typename F::State;
+  constexpr int kMany = sizeof(State) <= 4 ? 32 : 128 / int(sizeof(State)), kFew = kMany / 4;
+  State s = F::identity();
+  Index at = Index(threadIdx.x);
+#pragma unroll 1
+  for (; at + (kMany - 1) * kThreads < n; at += kMany * kThreads) {
+    State x[kMany];
+#pragma unroll
+    for (int i = 0; i < kMany; ++i) x[i] = states[at + i * kThreads];
+#pragma unroll
+    for (int i = 0; i < kMany; ++i) s = F::combine(s, x[i]);
+  }
+#pragma unroll 1
+  for (; at < n; at += kFew * kThreads) {
+    State x[kFew];
+#pragma unroll
+    for (int i = 0; i < kFew; ++i) x[i] = states[at + i * kThreads < n ? at + i * kThreads : n - 1];
+#pragma unroll
+    for (int i = 0; i < kFew; ++i)
+      if (at + i * kThreads < n) s = F::combine(s, x[i]);
+  }
+  return s;
 }
 
 }  // namespace tcu::cuda

@@ -81,7 +81,7 @@ struct broadcast_dense {
         Pack<1, Inputs> x;
         Offsets<N, Index> o;
         decode(o, p, 0, p.n_kept, single);
-        load_pack<1, false>(x, p, o, 0, 0, 0);
+        load_pack<1, false>(x, p, o, 0, Index(0), 0);
         put<1>(p, x, single);
       }
     }

@@ -159,11 +159,7 @@ struct reduce_contiguous {
         State *parts = static_cast<State *>(p.workspace) + cell * Index(p.split);
         if (threadIdx.x == 0) parts[part] = s;
         if (!is_last(p, cell, p.split)) continue;
-        s = F::identity();
-#pragma unroll 1
-        for (Index k = Index(threadIdx.x); k < Index(p.split); k += Index(blockDim.x))
-          s = F::combine(s, parts[k]);
-        s = combine_group<F>(s, lanes, shared);
+        s = combine_group<F>(fold_share<F>(parts, Index(p.split)), lanes, shared);
       }
       if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(s));
     }

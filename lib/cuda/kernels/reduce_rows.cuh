@@ -75,10 +75,7 @@ struct reduce_rows {
         State *const parts = static_cast<State *>(p.workspace) + cell * split;
         if (threadIdx.x == 0) parts[part] = all;
         if (!is_last(p, cell, split)) continue;
-        all = F::identity();
-#pragma unroll 1
-        for (Index k = Index(threadIdx.x); k < split; k += kThreads) all = F::combine(all, parts[k]);
-        all = combine_group<F>(all, lanes, shared);
+        all = combine_group<F>(fold_share<F>(parts, split), lanes, shared);
       }
       if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(all));
     }

@@ -19,7 +19,6 @@ struct reduce_strided {
   static constexpr int V = kWide ? kVector<typename Map::Inputs> : 1;
   static constexpr int N = Map::Inputs::size;
   static constexpr int kResident = 4, kItems = N == 1 && V * sizeof(State) <= 32 ? 8 : 4;
-  static constexpr int kInFlight = sizeof(State) <= 4 ? 32 : 128 / int(sizeof(State));  // parts, when they are put together
 
   enum class Rows { kApart, kScattered, kAny };  // see rows_of
 
@@ -110,19 +109,10 @@ struct reduce_strided {
     return all;
   }
 
-  // Column t of n parts of `width` columns each, a power of two up to kThreads.
+  // Column t of n parts of `width` columns each, a power of two up to kThreads: a thread's share is of one column.
   TCU_DEVICE static State add_parts(const State *parts, Index n, int width, State *shared) {
-    const int t = int(threadIdx.x), groups = kThreads / width;
-    State s[1] = {F::identity()};
-#pragma unroll 1
-    for (Index k = t / width; k < n; k += kInFlight * groups) {
-      State x[kInFlight];
-#pragma unroll
-      for (int i = 0; i < kInFlight; ++i) x[i] = k + i * groups < n ? parts[(k + i * groups) * width + t % width] : F::identity();
-#pragma unroll
-      for (int i = 0; i < kInFlight; ++i) s[0] = F::combine(s[0], x[i]);
-    }
-    return groups > 1 ? fold_rows<1>(s, width, shared) : s[0];
+    State s[1] = {fold_share<F>(parts, n * width)};
+    return width < kThreads ? fold_rows<1>(s, width, shared) : s[0];
   }
 
   template <class P>

@@ -45,14 +45,18 @@ struct scan_across {
 #pragma unroll
       for (int k = 0; k < kItems; ++k) {
         if (first + k >= n) break;
-        fetch_one(p, first + k, x[k]);
+        Offsets<N, Index> at = o;
+        advance(at, p.mode[p.n_kept], reverse ? n - 1 - (first + k) : first + k);
+        load_pack<V, false>(x[k], p, at, 0, element, accesses);
       }
     }
+    // Of the first line's element.
     template <class P>
-    TCU_DEVICE void fetch_one(const P &p, Index step, Step &x) const {
+    TCU_DEVICE Offsets<N, Index> place(const P &p, Index step) const {
       Offsets<N, Index> at = o;
+      advance(at, p.mode[0], element);
       advance(at, p.mode[p.n_kept], reverse ? n - 1 - step : step);
-      load_pack<V, false>(x, p, at, 0, element, accesses);
+      return at;
     }
     template <class P>
     TCU_DEVICE void store(const P &p, Index step, const Acc (&y)[V]) const {

@@ -1,8 +1,9 @@
 // scan.split: few long lines, mostly side by side ('K S', 'K S K'); cut into parts, read once.
 // Blocks take parts in the order of a ticket: a block waits for blocks only that have begun before it. p.lanes threads of a warp
-// (a power of two) lie across the lines, the warp's others along them. A thread holds kItems elements: the warp's i-th items
-// are neighbours, and its runs of items and the block's warps follow each other along the line. A block scans its part
-// in registers, publishes what the part comes to, learns what comes before it, and writes.
+// (a power of two) lie across the lines, the warp's others along them. A thread has kItems elements, in shared memory: the warp's
+// i-th items are neighbours, and its items and the block's warps follow each other along the line. A block adds up its part,
+// publishes that, learns what comes before it, scans it and writes it. Meanwhile the other blocks read: what counts is how
+// many parts there are in hand.
 // What comes before is found over three levels, as the digits of the part's number say: the parts before it in its group
 // of kFan, the groups before that in their group of kFan, and what comes before these, which is handed on from one to the
 // next by the last part of each. So nobody asks for more than 2 * kFan words a line, and the order in which things are added
@@ -11,7 +12,9 @@
 // In place: a thread writes the elements that it read.
 #pragma once
 #include "device/published.cuh"
+#include "device/stages.cuh"
 #include "kernels/scan_across.cuh"
+#include "kernels/scan_lookback.cuh"
 
 namespace tcu::cuda {
 #if defined(TCU_EMULATOR)
@@ -19,8 +22,8 @@ inline constexpr int kFan = 2;  // so that a small test has all levels
 #else
 inline constexpr int kFan = 16;
 #endif
-// Elements that a thread holds.
-TCU_FN constexpr int split_items(int state_bytes) { return state_bytes <= 4 ? 32 : 128 / state_bytes; }
+// Elements of a thread: of 128 bytes together, so that six blocks find room.
+TCU_FN constexpr int split_items(int input_bytes) { return input_bytes <= 4 ? 32 : input_bytes < 128 ? 128 / input_bytes : 1; }
 }
 
 #if defined(TCU_KERNELS)
@@ -31,39 +34,48 @@ struct scan_split {
   using Lines = typename scan_across<Map, Op, Acc, Out, Index, 1>::Lines;
   using F = Fold<Op, Acc, Index>;
   using W = Published<Acc>;
-  using Step = Pack<1, typename Map::Inputs>;
-  static constexpr int kResident = 4, kWarps = kThreads / 32, kItems = split_items(sizeof(Acc)), kReads = 8;
+  using Inputs = typename Map::Inputs;
+  static constexpr int kResident = 6, kWarps = kThreads / 32, kItems = split_items(bytes_of_all<Inputs>::value);
+  using Items = Stages<Inputs, 1, kThreads, kItems>;
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
+    TCU_DYNAMIC_SHARED(Slot, shared);
     TCU_SHARED(unsigned, ticket, 1);
-    TCU_SHARED(Acc, warps, kWarps * 32);    // what the warps' runs come to, by line
-    TCU_SHARED(Acc, earlier, kFan * 32);    // what was published, by line
+    TCU_SHARED(Acc, warps, kWarps * 32);  // what the warps' items come to, by line
+    TCU_SHARED(Acc, earlier, kFan * 32);  // what was published, by line
+    const Items items(shared);
     const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32, lanes = p.lanes, column = lane % lanes;
     if (threadIdx.x == 0) ticket[0] = atomicAdd(static_cast<unsigned *>(p.zeroed), 1u);
     __syncthreads();
     const Index kept = Index(p.kept), tiles = (kept + lanes - 1) / lanes;
     const Index part = Index(ticket[0]) / tiles, tile = Index(ticket[0]) - part * tiles, line = tile * lanes + column;
     const Lines lines(p, line < kept ? line : kept - 1);
-    const Index rows = 32 / lanes, first = (part * kWarps + warp) * kItems * rows + lane / lanes;
+    const int rows = 32 / lanes;
+    const Index first = Index(part * kWarps + warp) * kItems * rows + lane / lanes, left = (lines.n - first + rows - 1) >> (__ffs(rows) - 1);
+    const int n = left < kItems ? int(left) : kItems;  // items of this thread; none past the line's end
+    const Index by = lines.reverse ? -rows : rows;     // from one to the next
+    Offsets<Inputs::size, Index> at = lines.place(p, first);
+    const Index out = at.out;
 
-    Acc e[kItems];
-    read(p, lines, first, rows, e);
-#pragma unroll 1
-    for (int h = lanes; h < 32; h *= 2)
 #pragma unroll
-      for (int k = 0; k < kItems; ++k) {
-        const Acc below = shuffle_up(e[k], h, 32);
-        if (lane >= h) e[k] = F::combine(below, e[k]);
-      }
-    const auto of_last_row = [&](const Acc &x) { return shuffle(x, 32 - lanes + column, 32); };
-    Acc own = of_last_row(e[0]);
-#pragma unroll
-    for (int k = 1; k < kItems; ++k) {
-      const Acc all = of_last_row(e[k]);
-      e[k] = F::combine(own, e[k]);
-      own = F::combine(own, all);
+    for (int k = 0; k < kItems; ++k) {
+      if (k < n) items.fetch(p, at, Index(0), 0, k);
+      advance(at, p.mode[p.n_kept], by);
     }
+    end_of_copies();
+    await_copies<0>();
+    const auto item = [&](int k) {
+      if (k >= n) return F::identity();
+      Pack<1, Inputs> x;
+      items.read(x, 0, k);
+      return F::lift(apply_at<Map>(p, x, 0), Index(0));
+    };
+    Acc own = item(0);
+#pragma unroll 8
+    for (int k = 1; k < kItems; ++k) own = F::combine(own, item(k));
+#pragma unroll 1
+    for (int h = lanes; h < 32; h *= 2) own = F::combine(own, shuffle_xor(own, h));
     if (lane < lanes) warps[warp * lanes + column] = own;
     __syncthreads();
 
@@ -89,36 +101,32 @@ struct scan_split {
     for (int w = 0; w < warp; ++w) before = F::combine(before, warps[w * lanes + column]);
 
     const bool exclusive = (p.flags & kExclusive) != 0;
-    Acc last = before;  // of the item before
-#pragma unroll
-    for (int k = 0; k < kItems; ++k) {
-      Acc y[1] = {F::combine(before, e[k])};
-      if (exclusive) {
-        const Acc below = shuffle_up(y[0], lanes, 32), next = of_last_row(y[0]);
-        y[0] = lane < lanes ? last : below;
-        last = next;
+    const Index stride = by * Index(p.mode[p.n_kept].out);
+    const int wanted = line < kept ? n : 0;
+    Out *to = static_cast<Out *>(p.out) + out;
+    if (rows == 1) {  // every lane has a line of its own
+#pragma unroll 4
+      for (int k = 0; k < wanted; ++k, to += stride) {
+        const Acc upto = F::combine(before, item(k));
+        store(p, to, Vec<Acc, 1>{{exclusive ? before : upto}});
+        before = upto;
       }
-      const Index step = first + k * rows;
-      if (line < kept && step < lines.n) lines.store(p, step, y);
+      return;
+    }
+#pragma unroll 1
+    for (int k = 0; k < kItems; ++k, to += stride) {
+      Acc e = item(k);
+#pragma unroll 1
+      for (int h = lanes; h < 32; h *= 2) {
+        const Acc below = shuffle_up(e, h, 32);
+        if (lane >= h) e = F::combine(below, e);
+      }
+      const Acc upto = F::combine(before, e), below = shuffle_up(upto, lanes, 32);
+      if (k < wanted) store(p, to, Vec<Acc, 1>{{!exclusive ? upto : lane < lanes ? before : below}});
+      before = shuffle(upto, 32 - lanes + column, 32);
     }
   }
 
-  // Steps first, first + rows, ... of the line; the identity past its end.
-  template <class P>
-  TCU_DEVICE static void read(const P &p, const Lines &lines, Index first, Index rows, Acc (&e)[kItems]) {
-#pragma unroll
-    for (int round = 0; round < kItems; round += kReads) {
-      Step x[kReads];
-#pragma unroll
-      for (int k = 0; k < kReads; ++k) {  // the last step again past the end: a load that may not happen would hold its registers twice
-        const Index step = first + (round + k) * rows;
-        lines.fetch_one(p, step < lines.n ? step : lines.n - 1, x[k]);
-      }
-#pragma unroll
-      for (int k = 0; k < kReads; ++k)
-        e[round + k] = first + (round + k) * rows < lines.n ? F::lift(apply_at<Map>(p, x[k], 0), Index(0)) : F::identity();
-    }
-  }
   TCU_DEVICE static Acc wait(const uint64_t *from) {
     W w = W::ask(from);
     while (!w.written()) {
@@ -160,16 +168,20 @@ struct ScanSplit {
     return lanes;
   }
   static int64_t tiles(const Problem &p) { return ceil_div(p.kept(), lanes(p)); }
-  static int64_t steps(const Problem &p) { return kThreads / lanes(p) * split_items(bytes_of(p.acc)); }  // of a part
+  static int64_t steps(const Problem &p) { return kThreads / lanes(p) * split_items(ScanLookback::input_bytes(p)); }  // of a part
   static bool accepts(const Problem &p, const Device &d) {
-    return ScanLines::accepts(p, d) && d.processors > 1 && tiles(p) < 4 * d.processors && fastest(p, Role::S)->extent > steps(p) &&
-           ceil_div(fastest(p, Role::S)->extent, steps(p)) * tiles(p) < INT32_MAX;
+    for (int k = 1; k <= p.n_inputs; ++k)
+      if ((1 << p.alignment[k]) < bytes_of(p.in[k - 1])) return false;  // a complex number that is no one word
+    return ScanLines::accepts(p, d) && tiles(p) < 4 * d.processors && fastest(p, Role::S)->extent > steps(p) &&
+           ceil_div(fastest(p, Role::S)->extent, steps(p)) * tiles(p) < INT32_MAX &&
+           kThreads * ScanLookback::input_bytes(p) <= d.shared_bytes - 8192;
   }
   static LaunchConfig configure(const Problem &p, const Device &) {
     LaunchConfig c;
     c.block = kThreads, c.lanes = lanes(p), c.chunk = steps(p);
     c.split = ceil_div(fastest(p, Role::S)->extent, c.chunk);
     c.grid = tiles(p) * c.split;
+    c.shared_bytes = int(kThreads * split_items(ScanLookback::input_bytes(p)) * ScanLookback::input_bytes(p));
     const int64_t groups = ceil_div(c.split, kFan), words = c.split + groups + ceil_div(groups, kFan);
     c.zeroed_bytes = c.workspace_bytes = size_t(16 + words * tiles(p) * c.lanes * published_words(bytes_of(p.acc)) * 8);
     return c;
