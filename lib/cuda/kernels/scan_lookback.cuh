@@ -97,12 +97,11 @@ struct scan_lookback {
     Acc carry = init;  // what the batches before tile `first` lead to
     Index first = 0;
     int told = 0;  // tiles of the batch there
-    const auto ask = [&](Index tile) { return lane < kScanBatch && tile < tiles ? W::ask(sums + tile * W::kWords) : W{}; };
-    W w = ask(warp * kScanBatch + lane);
 #pragma unroll 1
     for (int parity = 0; first + told < tiles; parity ^= kWarps) {
       const Index t = first + warp * kScanBatch + lane;
-      const W ahead = ask(t + kWarps * kScanBatch);  // on its way meanwhile: 256 tiles a trip to the memory are too few
+      W w = {};
+      if (lane < kScanBatch && t < tiles) w = W::ask(sums + t * W::kWords);
       const unsigned missing = ~__ballot_sync(kAllLanes, w.written());
       const int known = missing ? __ffs(int(missing)) - 1 : 32;
       const Index in_line = p.kept == 1 ? t : t % Index(p.split);
@@ -131,7 +130,6 @@ struct scan_lookback {
       const bool end = first + whole * kScanBatch + told >= tiles;
       if (warp < whole + end && lane < known) W::clear(sums + t * W::kWords);
       first += whole * kScanBatch;
-      w = whole == kWarps ? ahead : ask(t + whole * kScanBatch);
     }
   }
 
