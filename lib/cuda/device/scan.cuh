@@ -84,17 +84,23 @@ struct Line {
   }
   template <class P>
   TCU_DEVICE void store(const P &p, Index from, const Acc (&y)[V]) const {
+    if (whole(from)) store_whole(p, memory(from, V), y);
+    else store_singly(p, from, y);
+  }
+  // at: in memory.
+  template <class P>
+  TCU_DEVICE void store_whole(const P &p, Index at, const Acc (&y)[V]) const {
+    Vec<Acc, V> r;
+#pragma unroll
+    for (int v = 0; v < V; ++v) r.at[v] = reverse ? y[V - 1 - v] : y[v];
+    tcu::cuda::store(p, static_cast<Out *>(p.out) + (o.out + at), r);
+  }
+  template <class P>
+  TCU_DEVICE void store_singly(const P &p, Index from, const Acc (&y)[V]) const {
     const Index stride = Index(p.mode[p.n_kept].out);
-    if (whole(from)) {
-      Vec<Acc, V> r;
 #pragma unroll
-      for (int v = 0; v < V; ++v) r.at[v] = reverse ? y[V - 1 - v] : y[v];
-      tcu::cuda::store(p, static_cast<Out *>(p.out) + (o.out + memory(from, V)), r);
-    } else {
-#pragma unroll
-      for (int v = 0; v < V; ++v)
-        if (from + v < n) store_one<Out>(p, o.out + memory(from + v, 1) * stride, y[v]);
-    }
+    for (int v = 0; v < V; ++v)
+      if (from + v < n) store_one<Out>(p, o.out + memory(from + v, 1) * stride, y[v]);
   }
 };
 

@@ -47,33 +47,44 @@ struct scan_lookback {
   static constexpr Index kTile = Index(kThreads) * kItems * V;
   using Ahead = Stages<Inputs, V, kThreads, kItems>;
 
-  // A tile, and its line, which is found anew where it is another than the last tile's.
+  // A tile, and its line, which is found anew where it is another than the last tile's. A thread's vectors are kBetween elements
+  // from each other; where they lie is added up, not worked out for each.
   struct Tile {
+    static constexpr int kBetween = 32 * V;
     Index number = -1, t = 0;  // of the line; of the tile in it
     Line<Map, F, Out, Index, V> line;
+    Index start = 0;           // of the thread's first vector, in memory
+    int left = 0;              // elements from there to the tile's or the line's end
 
     template <class P>
     TCU_DEVICE void go(const P &p, Index tile) {
       const Index n = p.kept == 1 ? Index(0) : tile / Index(p.split);
       t = tile - n * Index(p.split);
       if (n != number) number = n, line = Line<Map, F, Out, Index, V>(p, n);
+      const Index rest = line.n - t * kTile;
+      left = (rest < kTile ? int(rest) : int(kTile)) - first();
+      start = line.memory(t * kTile + first(), V);
     }
-    // The thread's k-th vector starts at this element of the line.
-    TCU_DEVICE Index at(int k) const {
+    // Of the thread's first vector in the tile.
+    TCU_DEVICE static int first() {
       const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-      return t * kTile + Index((warp * kItems + k) * 32 + lane) * V;
+      return (warp * kItems * 32 + lane) * V;
     }
+    // The k-th vector: whether it is one access of every operand; where it lies in memory; its element of the line.
+    TCU_DEVICE bool whole(int k) const { return V > 1 && line.plain && k * kBetween + V <= left; }
+    TCU_DEVICE Index memory(int k) const { return line.reverse ? start - k * kBetween : start + k * kBetween; }
+    TCU_DEVICE Index at(int k) const { return t * kTile + first() + k * kBetween; }
     template <class P>
     TCU_DEVICE void fetch(const P &p, const Ahead &stages, int stage) const {
 #pragma unroll
       for (int k = 0; k < kItems; ++k)
-        if (line.whole(at(k))) stages.fetch(p, line.o, line.memory(at(k), V), stage, k);
+        if (whole(k)) stages.fetch(p, line.o, memory(k), stage, k);
     }
     template <class P>
     TCU_DEVICE void lift(const P &p, const Ahead &stages, bool staged, int stage, Acc (&e)[kItems][V]) const {
 #pragma unroll
       for (int k = 0; k < kItems; ++k) {
-        if (line.whole(at(k))) {
+        if (whole(k)) {
           Pack<V, Inputs> x;
           if (staged) stages.read(x, stage, k);
           else line.fetch(p, at(k), x);
@@ -82,6 +93,11 @@ struct scan_lookback {
           line.load_singly(p, at(k), e[k]);
         }
       }
+    }
+    template <class P>
+    TCU_DEVICE void store(const P &p, int k, const Acc (&y)[V]) const {
+      if (whole(k)) line.store_whole(p, memory(k), y);
+      else line.store_singly(p, at(k), y);
     }
   };
 
@@ -209,7 +225,7 @@ struct scan_lookback {
 #pragma unroll
       for (int k = 0; k < kItems; ++k) {
         put_before<F>(e[k], lane == 0 ? base : F::combine(base, below[k]), exclusive);
-        put.line.store(p, put.at(k), e[k]);
+        put.store(p, k, e[k]);
         base = F::combine(base, all[k]);
       }
       put_stage = next(put_stage);
