@@ -1,5 +1,8 @@
 #include "handles.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstring>
 
 namespace tcu::capi {
@@ -7,7 +10,8 @@ namespace {
 // Fixed storage: reporting an error must not be able to fail.
 thread_local char last_error[1024];
 constexpr uint32_t kScanFlags = TCU_SCAN_EXCLUSIVE | TCU_SCAN_REVERSE;
-constexpr size_t kFirstOptionsSize = sizeof(tcu_options_t);  // of version 0.1; options only ever grow at the end
+// Options only ever grow at the end: their sizes so far, the oldest first.
+constexpr size_t kOptionsSizes[] = {offsetof(tcu_options_t, correction), sizeof(tcu_options_t)};
 }  // namespace
 
 tcu_status_t report(Code code, const char *message) noexcept {
@@ -20,13 +24,15 @@ const char *error_text() noexcept { return last_error; }
 tcu_options_t read_options(const tcu_options_t *given) {
   tcu_options_t o = TCU_OPTIONS_INIT;
   if (!given) return o;
-  if (given->struct_size < kFirstOptionsSize || given->struct_size > sizeof o)
+  if (std::find(std::begin(kOptionsSizes), std::end(kOptionsSizes), given->struct_size) == std::end(kOptionsSizes))
     fail(Code::struct_size, "options.struct_size is %zu; initialise options with TCU_OPTIONS_INIT", given->struct_size);
   std::memcpy(&o, given, given->struct_size);
   if (o.determinism != TCU_RUN_TO_RUN && o.determinism != TCU_ANY_ORDER)
     fail(Code::option, "options.determinism is %d and must be TCU_RUN_TO_RUN or TCU_ANY_ORDER", o.determinism);
   if (o.scan_flags & ~kScanFlags) fail(Code::option, "options.scan_flags has unknown bits (0x%x)", o.scan_flags);
   if (o.reserved) fail(Code::option, "options.reserved is %d and must be 0", o.reserved);
+  if (o.correction && !(*o.correction >= 0 && std::isfinite(*o.correction)))
+    fail(Code::option, "options.correction is %g and must be a finite number >= 0", *o.correction);
   if (o.n_scalars < 0) fail(Code::option, "options.n_scalars is %d", o.n_scalars);
   if (o.n_scalars > 0) need(o.scalars, "options.scalars");
   return o;
@@ -81,6 +87,9 @@ Execution execution(const Plan &plan, const Expr &expr, const tcu_options_t &o) 
   e.alpha = scalar(o.alpha, make_scalar(plan.post, 1));
   e.beta = scalar(o.beta, make_scalar(plan.post, 0));
   if (p.family == Family::scan) e.init = scalar(o.init, identity_of(p.op, p.acc));
+  else if (o.init && p.op != ReduceOp::none && has_finish(p.op))
+    fail(Code::option, "init makes no sense for %s, which is no fold of its results", info(p.op).name);
+  if (o.correction) e.correction = *o.correction;
   e.workspace = o.workspace;
   return e;
 }

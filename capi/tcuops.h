@@ -209,15 +209,20 @@ enum {
   TCU_OP_LEAKY_RELU_GRAD  = 404
 };
 enum {
-  TCU_REDUCE_SUM    = 1,
-  TCU_REDUCE_PROD   = 2,
-  TCU_REDUCE_MAX    = 3,
-  TCU_REDUCE_MIN    = 4,
-  TCU_REDUCE_ANY    = 5,
-  TCU_REDUCE_ALL    = 6,
-  TCU_REDUCE_COUNT  = 7,
-  TCU_REDUCE_ARGMAX = 8,
-  TCU_REDUCE_ARGMIN = 9
+  TCU_REDUCE_SUM       = 1,
+  TCU_REDUCE_PROD      = 2,
+  TCU_REDUCE_MAX       = 3,
+  TCU_REDUCE_MIN       = 4,
+  TCU_REDUCE_ANY       = 5,
+  TCU_REDUCE_ALL       = 6,
+  TCU_REDUCE_COUNT     = 7,
+  TCU_REDUCE_ARGMAX    = 8,
+  TCU_REDUCE_ARGMIN    = 9,
+  TCU_REDUCE_MEAN      = 10,
+  TCU_REDUCE_VAR       = 11,
+  TCU_REDUCE_STD       = 12,
+  TCU_REDUCE_NORM      = 13,
+  TCU_REDUCE_LOGSUMEXP = 14
 };
 /* </generated> */
 typedef int32_t tcu_dtype_t;
@@ -323,8 +328,9 @@ typedef struct tcu_options_t {
   size_t workspace_bytes;
   int32_t alignment;             /* plans: bytes that all pointers will be multiples of; 0 takes the tensors' pointers */
   int32_t reserved;              /* zero */
+  const double *correction;      /* VAR, STD: divide by n - correction; null, or a struct that ends before it, is 1. Finite, >= 0 */
 } tcu_options_t;
-#define TCU_OPTIONS_INIT { sizeof(tcu_options_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0 }
+#define TCU_OPTIONS_INIT { sizeof(tcu_options_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, NULL }
 
 /* out[i...] = alpha * expr(inputs[0][i...], ...) + beta * out[i...]
  * Every input's extent in a mode is the output's, or 1, or its rank ends before: then it is broadcast along that mode.
@@ -340,6 +346,18 @@ TCU_API tcu_status_t tcu_map(tcu_context_t context, const tcu_tensor_t *out, tcu
  * ANY, ALL count elements that are not zero as true. ARGMAX, ARGMIN: the position of the first best (the first NaN, if
  * there is one), counted from 0 over the reduced modes with the lowest mode fastest; out is then an integer.
  * MAX, MIN: NaN if there is one; max(-0.0, 0.0) is 0.0. Empty: the identity, or EMPTY for max, min and the arg-reductions.
+ * The following accumulate in float64 for Bool and integers, in float32 for 16-bit floats, else in the element's own dtype, over n
+ * elements in one pass; options.accumulator may be another float. alpha and beta apply to the result. They take no init.
+ *   MEAN       sum / n, of real or complex elements. Empty: NaN.
+ *   VAR, STD   the sum of squared distances from the mean / (n - correction), and its root, of real elements. n - correction below 0
+ *              counts as 0, so that n <= correction gives NaN (0/0) where all elements are equal and infinity else. An element that
+ *              is not finite, or distances whose squares overflow, give NaN or infinity. Empty: NaN. The state is a mean, relative
+ *              to the first element, and a sum of squares, updated as in Welford (1962) and combined as in Chan, Golub and LeVeque
+ *              (1983): no digits are lost where the mean is large against the deviation.
+ *   NORM       the root of the sum of |x|^2, of real elements or (then real itself) complex ones. Squares may overflow or underflow
+ *              the accumulator: with float32 elements beyond 1e19 or all below 1e-19 ask for float64 there. Empty: 0.
+ *   LOGSUMEXP  log(sum(exp(x))), of real elements, by the maximum and the sum of exp(x - maximum): no exp overflows. -inf where all
+ *              are -inf, inf where one is inf, NaN where one is NaN. Empty: -inf.
  * out must not overlap an input. Errors: as map, and DIM, REDUCED_MODE, EMPTY. */
 TCU_API tcu_status_t tcu_reduce(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
                                 int32_t n_inputs, const tcu_tensor_t *inputs, int32_t n_dims, const int32_t *dims,
@@ -349,7 +367,8 @@ TCU_API tcu_status_t tcu_reduce(tcu_context_t context, const tcu_tensor_t *out, 
  * of any length (CSR). offsets: a dense vector of int32 or int64 in the context's memory, one more than out has elements along
  * dim, not falling, between 0 and the inputs' extent there. That cannot be checked without waiting for the device: an offset
  * outside is taken as the nearest end, one that falls as the one before it. An empty segment gives the op's identity (-inf or
- * the lowest number for MAX), and 0 for ARGMAX and ARGMIN, whose positions are counted from the segment's start.
+ * the lowest number for MAX; what reduce says of MEAN and those after it), and 0 for ARGMAX and ARGMIN, whose positions are counted
+ * from the segment's start.
  * At most 15 inputs. Errors: as reduce, but for REDUCED_MODE and EMPTY. */
 TCU_API tcu_status_t tcu_segmented_reduce(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
                                           int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim,
@@ -435,7 +454,7 @@ TCU_API tcu_status_t tcu_plan_scan(tcu_plan_t *plan, tcu_context_t context, cons
                                    tcu_expr_t expr, int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim,
                                    const tcu_options_t *options);
 TCU_API tcu_status_t tcu_plan_workspace(tcu_plan_t plan, size_t *bytes);
-/* Runs the plan on these pointers. Of options, stream, scalars, alpha, beta, init and the workspace are read; beta may
+/* Runs the plan on these pointers. Of options, stream, scalars, alpha, beta, init, correction and the workspace are read; beta may
  * only be given if the plan was made with one. Errors: NULL, WORKSPACE, ALIGNMENT, OVERLAP, EXPR. */
 TCU_API tcu_status_t tcu_plan_execute(tcu_plan_t plan, void *out, int32_t n_inputs, const void *const *inputs,
                                       const tcu_options_t *options);

@@ -35,7 +35,7 @@ struct Tensor {
 using Function = std::function<double(const std::vector<double> &)>;
 inline double first(const std::vector<double> &x) { return x[0]; }
 
-enum class Fold { sum, prod, max, min, any, all, count, argmax, argmin };
+enum class Fold { sum, prod, max, min, any, all, count, argmax, argmin, mean, var, std, norm, logsumexp };
 
 inline double identity(Fold op) {
   switch (op) {
@@ -89,30 +89,76 @@ inline std::vector<double> map(const Sizes &out, const std::vector<Tensor> &inpu
   return result;
 }
 
-// Positions of argmax and argmin count over the reduced modes, the lowest fastest.
-inline std::vector<double> reduce(Fold op, const std::vector<Tensor> &inputs, const std::vector<int32_t> &dims,
-                                  const Function &f = first) {
+// For each output, what of() makes of the elements that belong to it, the lowest reduced mode fastest.
+inline std::vector<double> of_each(const std::vector<Tensor> &inputs, const std::vector<int32_t> &dims, const Function &f,
+                                   const std::function<double(const std::vector<double> &)> &of) {
   const Sizes space = joint(inputs);
   Sizes out = space, inner(space.size(), 1);
   for (int32_t d : dims)
     if (size_t(d) < space.size()) inner[size_t(d)] = space[size_t(d)], out[size_t(d)] = 1;
   std::vector<double> result;
   support::for_each_index(out, [&](const Sizes &kept) {
-    double acc = identity(op), best = 0;
-    int64_t position = 0, best_at = -1;
+    std::vector<double> elements;
     support::for_each_index(inner, [&](const Sizes &reduced) {
       Sizes index = kept;
       for (size_t m = 0; m < index.size(); ++m) index[m] += reduced[m];
-      const double x = value(inputs, f, index);
+      elements.push_back(value(inputs, f, index));
+    });
+    result.push_back(of(elements));
+  });
+  return result;
+}
+
+// Positions of argmax and argmin count over the reduced modes.
+inline std::vector<double> reduce(Fold op, const std::vector<Tensor> &inputs, const std::vector<int32_t> &dims,
+                                  const Function &f = first) {
+  return of_each(inputs, dims, f, [op](const std::vector<double> &elements) {
+    double acc = identity(op), best = 0;
+    int64_t position = 0, best_at = -1;
+    for (const double x : elements) {
       const bool greatest = op == Fold::argmax;
       // To an arg-reduction -0.0 and 0.0 are equal, and the first stays.
       if (best_at < 0 || (!(x == best) && better(x, best, greatest))) best = x, best_at = position;
       acc = combine(op, acc, x);
       ++position;
-    });
-    result.push_back(op == Fold::argmax || op == Fold::argmin ? double(best_at) : acc);
+    }
+    return op == Fold::argmax || op == Fold::argmin ? double(best_at) : acc;
   });
-  return result;
+}
+
+// mean and those after it, by their definitions.
+inline double statistic(Fold op, const std::vector<double> &x, double correction) {
+  const long double n = (long double)(x.size());
+  long double sum = 0, squares = 0, exps = 0, top = -std::numeric_limits<long double>::infinity();
+  bool nan = false;
+  for (const double v : x) sum += v, squares += (long double)(v) * v, top = v > top ? v : top, nan |= std::isnan(v);
+  if (op == Fold::mean) return double(sum / n);
+  if (op == Fold::norm) return double(std::sqrt(squares));
+  if (op == Fold::logsumexp) {
+    if (std::isinf(top) && !nan) return double(top);
+    for (const double v : x) exps += std::exp(v - top);
+    return double(top + std::log(exps));
+  }
+  squares = 0;
+  for (const double v : x) squares += (v - sum / n) * (v - sum / n);
+  const long double variance = squares / std::max(n - correction, 0.0L);
+  return double(op == Fold::std ? std::sqrt(variance) : variance);
+}
+inline std::vector<double> statistics(Fold op, const std::vector<Tensor> &inputs, const std::vector<int32_t> &dims, double correction,
+                                      const Function &f = first) {
+  return of_each(inputs, dims, f, [=](const std::vector<double> &x) { return statistic(op, x, correction); });
+}
+// How far float arithmetic of `eps` may be off, for elements that are not far apart: relative to the result, of a mean to that of
+// the absolute values, of a logarithm to 1 at the least. 32 eps, and sqrt(n) of them, since errors of additions are as good as random.
+inline double statistic_error(Fold op, const std::vector<double> &x, double correction, double eps) {
+  std::vector<double> size = x;
+  for (double &v : size) v = std::abs(v);
+  const double result = op == Fold::mean ? statistic(op, size, 0) : std::abs(statistic(op, x, correction));
+  return eps * (32 + std::sqrt(double(x.size()))) * (op == Fold::logsumexp ? std::max(result, 1.0) : result);
+}
+inline std::vector<double> statistic_errors(Fold op, const std::vector<Tensor> &inputs, const std::vector<int32_t> &dims,
+                                            double correction, double eps, const Function &f = first) {
+  return of_each(inputs, dims, f, [=](const std::vector<double> &x) { return statistic_error(op, x, correction, eps); });
 }
 
 struct Scan {

@@ -20,7 +20,7 @@ import Statistics
 using LinearAlgebra: Adjoint, Transpose, adjoint, transpose
 using Random: AbstractRNG
 
-export TCUArray, TCUVector, TCUMatrix
+export TCUArray, TCUVector, TCUMatrix, logsumexp
 
 include("library.jl")
 include("errors.jl")

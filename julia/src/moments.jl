@@ -1,45 +1,67 @@
-# mean, var, std, norm and dot.
+# mean, var, std, logsumexp, norm and dot.
+
+# What is no fold of its results: the element's float type comes out.
+const MEAN = Fold(REDUCE_MEAN, nothing)
+const VAR = Fold(REDUCE_VAR, nothing)
+const STD = Fold(REDUCE_STD, nothing)
+const NORM = Fold(REDUCE_NORM, nothing)
+const LOGSUMEXP = Fold(REDUCE_LOGSUMEXP, nothing)
 
 mean_type(::Type{T}) where {T} = typeof(zero(T) / 1)
 
-function mean_tree(t, dims)
-    n = folded_length(t, reduced_dims(length(axes(t)), dims))
-    T = element_type(t)
-    R = mean_type(T)
-    A = widened(R)
-    # One mean is divided on the host, and rounds once; many are scaled in the accumulator.
-    dims === (:) && return convert(R, reduce_alloc(SUM, t, A, dims; accumulator = A) / convert(real(A), n))
-    return reduce_alloc(SUM, t, R, dims; alpha = inv(convert(real(A), n)), accumulator = A)
-end
+mean_tree(t, dims) = reduce_alloc(MEAN, t, mean_type(element_type(t)), dims)
 
 """
     mean([f,] A::TCUArray; dims = :), var(A; dims, corrected = true, mean = nothing), std(...)
 
-As in Statistics. Means are one call of the library and variances two (the mean, then the squared distances from it). Integers
-give Float64; 16-bit floats are accumulated in Float32 and rounded once.
+As in Statistics, each in one call of the library and one pass over `A`; variances of complex numbers, and around a given `mean`,
+in up to two. Integers give Float64; 16-bit floats are accumulated in Float32 and rounded once.
 """
 Statistics.mean(A::Reducible; dims = :) = mean_tree(tree(identity, A), dims)
 Statistics.mean(f, A::Reducible; dims = :) = mean_tree(tree(f, A), dims)
-Statistics.mean!(r::AnyTCU, A::AnyTCU) = scaled_sum!(r, tree(identity, A), inv(folded_length(A, dims_of_output(r, A))), false)
+function Statistics.mean!(r::AnyTCU, A::AnyTCU)
+    out = strided_output(r)
+    fold_into!(drop_trailing(out, ndims(A)), REDUCE_MEAN, tree(identity, A), dims_of_output(out, A))
+    return r
+end
+
+Statistics.var(A::AnyTCU; dims = :, corrected::Bool = true, mean = nothing) =
+    mean === nothing && eltype(A) <: Real ? deviation(VAR, A, dims, corrected) : var_around(strided(A), dims, corrected, mean)
+function Statistics.std(A::AnyTCU; dims = :, corrected::Bool = true, mean = nothing)
+    mean === nothing && eltype(A) <: Real && return deviation(STD, A, dims, corrected)
+    v = Statistics.var(A; dims = dims, corrected = corrected, mean = mean)
+    return v isa TCUArray ? (v .= sqrt.(v)) : sqrt(v)
+end
+deviation(fold, A, dims, corrected) =
+    reduce_alloc(fold, strided(A), mean_type(eltype(A)), dims; correction = Float64(corrected))
 
 distance2(x, m) = abs2(x - m)
 
-function Statistics.var(A::AnyTCU; dims = :, corrected::Bool = true, mean = nothing)
-    x = strided(A)
-    reduced = reduced_dims(ndims(x), dims)
-    n = folded_length(x, reduced)
+# The sum of squared distances from a mean that is given, or found first.
+function var_around(x, dims, corrected, mean)
+    n = folded_length(x, reduced_dims(ndims(x), dims))
     T = mean_type(eltype(x))
     S = widened(T)
     # The mean is kept in the accumulator's precision: a rounded one would be a bias of every distance.
-    center = mean !== nothing ? mean : reduce_alloc(SUM, x, S, dims; alpha = inv(convert(real(S), n)), accumulator = S)
+    center = mean !== nothing ? mean : reduce_alloc(MEAN, x, S, dims; accumulator = S)
     t = tree(distance2, x, center isa AbstractArray ? center : convert(S, center))
     R, scale = real(T), inv(convert(real(S), n - corrected))
     dims === (:) && return convert(R, reduce_alloc(SUM, t, real(S), dims; accumulator = real(S)) * scale)
     return reduce_alloc(SUM, t, R, dims; alpha = scale, accumulator = real(S))
 end
-function Statistics.std(A::AnyTCU; options...)
-    v = Statistics.var(A; options...)
-    return v isa TCUArray ? (v .= sqrt.(v)) : sqrt(v)
+
+"""
+    logsumexp(A; dims = :)
+
+`log.(sum(exp.(A); dims = dims))` of real elements, in one call of the library and one pass over `A`, without the overflow of `exp`:
+a number for `dims = :`, else an array with extent 1 in `dims`. Integers give Float64; 16-bit floats are accumulated in Float32 and
+rounded once. `-Inf` where there are no elements or all are `-Inf`, `NaN` where one is. `A` is a TCUArray, a lazy tree or a plain array.
+"""
+logsumexp(A::Reducible; dims = :) = logsumexp_tree(tree(identity, A), dims)
+function logsumexp_tree(t, dims)
+    T = element_type(t)
+    T <: Real || throw(ArgumentError("logsumexp is of real numbers, and the elements are $T"))
+    return reduce_alloc(LOGSUMEXP, t, mean_type(T), dims)
 end
 
 # ---- norms ----
@@ -47,17 +69,14 @@ end
 norm_type(::Type{T}) where {T} = typeof(float(real(one(T))))
 
 function norm2(x, ::Type{R}) where {R}
-    A = Float64
-    squares = reduce_alloc(SUM, tree(abs2 ∘ accumulator_cast(A, eltype(x)), x), Float64, :; accumulator = A)
-    isfinite(squares) && squares > floatmin(Float64) / eps(Float64) && return R(sqrt(squares))
-    # Out of Float64's range: once more, relative to the largest.
+    length_of_x = reduce_alloc(NORM, x, Float64, :; accumulator = Float64)
+    isfinite(length_of_x) && length_of_x > sqrt(floatmin(Float64) / eps(Float64)) && return R(length_of_x)
+    # Its square is out of Float64's range: once more, relative to the largest.
     top = Base.maximum(abs, x)
     (iszero(top) || !isfinite(top)) && return R(top)
     return R(top * sqrt(Base.sum(tree(relative2, x, Float64(top)))))
 end
 relative2(x, top) = abs2(x / top)
-accumulator_cast(::Type{A}, ::Type{T}) where {A,T<:Real} = A
-accumulator_cast(::Type{A}, ::Type{T}) where {A,T<:Complex} = Complex{A}
 
 """
     norm(A::TCUArray, p = 2), dot(x, y), isapprox(x, y)

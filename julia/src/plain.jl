@@ -22,10 +22,15 @@ for name in (:mean, :var, :std)
 end
 mean(f, x; options...) = unshared(x, Statistics.mean(f, shared(x); options...))
 norm(x, p::Real = 2) = LinearAlgebra.norm(shared(x), p)
+function logsumexp(x::AbstractArray; options...)
+    y = shared(x)
+    y isa Reducible || return logsumexp(Array(x); options...)  # a range, or a view of an Array
+    return unshared(x, logsumexp(y; options...))
+end
 
 """
     TCUOps.sum([f,] x; dims = :, init), prod, maximum, minimum, any, all, count, extrema, argmax, argmin, findmax, findmin,
-    mean, var, std, norm, cumsum, cumprod, accumulate(op, x; dims, init), mapreduce(f, op, x...; dims, init), map(f, x...)
+    mean, var, std, norm, logsumexp, cumsum, cumprod, accumulate(op, x; dims, init), mapreduce(f, op, x...; dims, init), map(f, x...)
 
 The library's operations on plain arrays: an `Array` is computed on by the CPU backend without a copy and gives an `Array` (or a
 number); a `CuArray` likewise on its GPU when CUDA.jl is loaded; a TCUArray as Base's function of the same name.

@@ -82,9 +82,9 @@ failure_of(::Nothing) = ""
 failure_of(r::Recording) = r.failure
 
 # out = alpha * fold(x over dims) + beta * out; true, or the reason why x cannot be recorded. alpha and beta are read as the
-# accumulator's dtype, which is named when they are given.
+# accumulator's dtype, which is named when they are given. correction: of a variance.
 function try_reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dims::Vector{Int}, @nospecialize(alpha),
-                     @nospecialize(beta), @nospecialize(A))
+                     @nospecialize(beta), @nospecialize(A), correction::Float64)
     call = acquire_call(context(out))
     try
         call.out = tensor!(call, out)
@@ -97,7 +97,9 @@ function try_reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), 
         scaled, added = alpha !== true, beta !== false
         scaled && (call.coefficients[1] = cscalar(A, alpha))
         added && (call.coefficients[2] = cscalar(A, beta))
-        options = set_options!(call; alpha = scaled, beta = added, accumulator = A === Nothing ? Int32(0) : dtype_id(A))
+        call.correction[1] = correction
+        options = set_options!(call; alpha = scaled, beta = added, correction = true,
+                               accumulator = A === Nothing ? Int32(0) : dtype_id(A))
         GC.@preserve r call options out x check(@tcu tcu_reduce(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor},
             id::Int32, input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor},
             length(dims)::Int32, pointer(call.dims)::Ptr{Int32}, pointer(options)::Ptr{COptions})::Int32)
@@ -109,23 +111,23 @@ end
 
 # Compiled once, as run_map! is.
 function reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dims::Vector{Int}, @nospecialize(alpha),
-                 @nospecialize(beta), @nospecialize(accumulator))
+                 @nospecialize(beta), @nospecialize(accumulator), correction::Float64)
     length(out) == 0 && return out
     if (alpha !== true || beta !== false) && accumulator === Nothing
         accumulator = accumulator_type(element_type(x), eltype(out))
     end
-    failure = try_reduce!(out, id, x, dims, alpha, beta, accumulator)
+    failure = try_reduce!(out, id, x, dims, alpha, beta, accumulator, correction)
     if !isempty(failure)
         iscpu(context(out)) || throw(ArgumentError(failure))
         count_outside(string("reduction: ", failure))
         computed = GC.@preserve x TCUArray_on(context(out), host_values(x))
-        failure = try_reduce!(out, id, computed, dims, alpha, beta, accumulator)
+        failure = try_reduce!(out, id, computed, dims, alpha, beta, accumulator, correction)
         isempty(failure) || throw(ArgumentError(failure))
     end
     return out
 end
-fold_into!(out::TCUArray, id::Int32, x, dims; alpha = true, beta = false, accumulator = Nothing) =
-    (reduce!(opaque(out), id, opaque(x), dims, opaque(alpha), opaque(beta), opaque(accumulator)); out)
+fold_into!(out::TCUArray, id::Int32, x, dims; alpha = true, beta = false, accumulator = Nothing, correction = 1.0) =
+    (reduce!(opaque(out), id, opaque(x), dims, opaque(alpha), opaque(beta), opaque(accumulator), correction); out)
 TCUArray_on(c::Context, a::AbstractArray) = copyto!(new_array(c, eltype(a), size(a)), a)
 
 # The dtype that sums scaled by a factor are taken in: 16-bit floats in Float32, integers into floats in that float.

@@ -150,4 +150,9 @@ const REDUCE_TABLE = [
     (7, :count),
     (8, :argmax),
     (9, :argmin),
+    (10, :mean),
+    (11, :var),
+    (12, :std),
+    (13, :norm),
+    (14, :logsumexp),
 ]

@@ -10,6 +10,9 @@ let a = randn(6, 5), v = randn(7)
     @test TCUOps.mean(a; dims = 1) ≈ mean(a; dims = 1)
     @test TCUOps.std(a) ≈ std(a)
     @test TCUOps.norm(a) ≈ norm(a)
+    @test logsumexp(v) ≈ log(sum(exp, v)) && logsumexp(a; dims = 1) ≈ log.(sum(exp, a; dims = 1))
+    @test logsumexp(a; dims = 2) isa Matrix{Float64}
+    @test logsumexp(view(v, 1:3)) ≈ log(sum(exp, v[1:3])) && logsumexp(1:3) ≈ log(sum(exp, 1:3))
     @test TCUOps.cumsum(a; dims = 2) ≈ cumsum(a; dims = 2) && TCUOps.cumsum(a; dims = 2) isa Matrix
     @test TCUOps.accumulate(max, a; dims = 1) == accumulate(max, a; dims = 1)
     @test TCUOps.mapreduce(abs, max, a) == maximum(abs, a)

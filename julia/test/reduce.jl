@@ -100,6 +100,57 @@ end
     @test TCUArray(a) ≈ TCUArray(a .+ 1e-12) && !(TCUArray(a) ≈ TCUArray(a .+ 1))
 end
 
+# What calls of the library f makes.
+function calls_of(f)
+    total() = sum(last, TCUOps.kernel_calls(TCUOps.default_context()))
+    before = total()
+    f()
+    return total() - before
+end
+
+@testset "means, variances, logarithms of sums" begin
+    for T in [Bool; INTEGERS; Float16; Float32; Float64], dims in (:, 1, 2, (1, 2))
+        a = sample(T, 6, 5)
+        for f in (mean, var, std)
+            @test compare(x -> f(x; dims = dims), a; slack = T === Float16 ? 4 : 1)
+        end
+        @test compare(x -> var(x; dims = dims, corrected = false), a; slack = T === Float16 ? 4 : 1)
+        lse(x) = dims === (:) ? log(sum(exp.(float.(x)))) : log.(sum(exp.(float.(x)); dims = dims))
+        got = logsumexp(TCUArray(a); dims = dims)
+        @test eltype(got) === float(T)
+        @test isapprox(to_host(got), lse(a); rtol = 8 * eps(float(T)), atol = 8 * eps(float(T)))
+    end
+    for T in COMPLEX, dims in (:, 1, (1, 2))
+        @test compare(x -> mean(x; dims = dims), sample(T, 6, 5))
+        @test compare(x -> var(x; dims = dims), sample(T, 6, 5))
+        @test compare(x -> std(x; dims = dims), sample(T, 6, 5))
+    end
+    for view_of in VIEWS, dims in (:, 1, 2), f in (mean, var, std)
+        @test compare(x -> f(view_of(x); dims = dims), randn(9, 8, 5); slack = 4)
+    end
+    # a mean far above the deviation: Base's own sum in Float32 is no measure
+    a = Float32.(1f6 .+ randn(100, 300))
+    @test Array(var(TCUArray(a); dims = 2)) ≈ var(Float64.(a); dims = 2) rtol = 1e-5
+    @test std(TCUArray(a)) ≈ std(Float64.(a)) rtol = 1e-5
+    @test var(TCUArray(fill(0.1f0, 1000))) == 0
+    for n in (0, 1)
+        @test isnan(var(TCUArray(ones(n)))) && isnan(std(TCUArray(ones(n))))
+    end
+    @test isnan(mean(TCUArray(Float64[]))) && var(TCUArray(ones(1)); corrected = false) == 0
+    @test compare(x -> var(x; dims = 1, mean = mean(x; dims = 1)), randn(6, 5))
+    @test compare((r, x) -> mean!(r, x), randn(6), rand(1:9, 6, 5))
+    x = TCUArray(randn(6, 5))
+    for f in (mean, var, std, logsumexp, norm)
+        @test calls_of(() -> f(x)) == 1
+    end
+    @test logsumexp(TCUArray([1000.0, 1000.0])) ≈ 1000 + log(2)
+    @test logsumexp(TCUArray([-Inf, -Inf])) == -Inf && logsumexp(TCUArray([Inf, 1.0])) == Inf
+    @test isnan(logsumexp(TCUArray([NaN, Inf])))
+    @test logsumexp(TCUArray(Float32[])) === -Inf32
+    @test logsumexp(TCUOps.lazy.(x .* 2)) ≈ log(sum(exp, 2 .* Array(x)))
+    @test thrown(() -> logsumexp(TCUArray(ComplexF64[1, 2]))) === ArgumentError
+end
+
 @testset "fused, init, mapreduce" begin
     a, b = randn(6, 5), randn(6, 5)
     for dims in (:, 1, (1, 2))

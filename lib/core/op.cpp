@@ -8,7 +8,7 @@
 namespace tcu {
 namespace {
 
-constexpr int kOpEnd = 1024;
+constexpr int kOpEnd = 1024, kReduceEnd = 16;
 constexpr uint8_t B = uint8_t(Kind::Bool), I = uint8_t(Kind::Int), U = uint8_t(Kind::UInt), F = uint8_t(Kind::Float),
                   C = uint8_t(Kind::Complex);
 // The domain column's names.
@@ -18,19 +18,19 @@ constexpr Domain Any{uint8_t(B | I | U | F | C)}, Real{uint8_t(B | I | U | F)}, 
 
 struct Table {
   OpInfo rows[kOpEnd] = {};
-  ReduceInfo reduces[16] = {};
+  ReduceInfo reduces[kReduceEnd] = {};
   Table() {
 #define TCU_OP(id, name, arity, dom, result, ...)             \
   static_assert(id > 0 && id < kOpEnd, "grow kOpEnd");        \
   rows[id] = {#name, arity, domain::dom, Result::result};
 #include "core/ops.def"
 #undef TCU_OP
-    constexpr bool Identity = true, Error = false, Yes = true, No = false;
-#define TCU_REDUCE(id, NAME, name, accumulate, empty, scans, julia) \
-  reduces[id] = {#name, Accumulate::accumulate, empty, scans};
+    constexpr bool Yes = true, No = false;
+#define TCU_REDUCE(id, NAME, name, accumulate, state, empty, scans, julia) \
+  static_assert(id > 0 && id < kReduceEnd, "grow kReduceEnd");             \
+  reduces[id] = {#name, Accumulate::accumulate, state, Empty::empty, scans};
 #include "core/reduce_ops.def"
 #undef TCU_REDUCE
-    (void)Error, (void)No;
   }
 };
 
@@ -50,11 +50,11 @@ Op op_by_name(const char *name) {
   return Op::none;
 }
 
-bool is_reduce_op(int32_t id) { return id > 0 && id < 16 && table().reduces[id].name; }
+bool is_reduce_op(int32_t id) { return id > 0 && id < kReduceEnd && table().reduces[id].name; }
 const ReduceInfo &info(ReduceOp op) { return table().reduces[int(op)]; }
 
 ReduceOp reduce_op_by_name(const char *name) {
-  for (int id = 1; id < 16; ++id)
+  for (int id = 1; id < kReduceEnd; ++id)
     if (is_reduce_op(id) && std::strcmp(table().reduces[id].name, name) == 0) return ReduceOp(id);
   return ReduceOp::none;
 }
@@ -94,8 +94,26 @@ DType accumulator_of(ReduceOp op, DType element) {
       return compute_dtype(element);
     case Accumulate::Bool: return DType::bool_;
     case Accumulate::Count: return DType::i64;
+    case Accumulate::Real:
+      if (kind_of(element) == Kind::Complex)
+        fail(Code::dtype, "%s is of real numbers, and the elements are %s; reduce real, imag or abs of them", info(op).name,
+             info(element).name);
+      return compute_dtype(float_of(element));
+    case Accumulate::Float: return compute_dtype(float_of(element));
+    case Accumulate::Modulus: return compute_dtype(real_part_of(float_of(element)));
   }
   fail(Code::internal, "reduce op without an accumulator rule");
+}
+
+bool takes_accumulator(ReduceOp op, DType acc) {
+  switch (info(op).accumulate) {
+    case Accumulate::Widen:
+    case Accumulate::Same: return true;
+    case Accumulate::Float: return kind_of(acc) == Kind::Float || kind_of(acc) == Kind::Complex;
+    case Accumulate::Real:
+    case Accumulate::Modulus: return kind_of(acc) == Kind::Float;
+    default: return false;
+  }
 }
 
 namespace {
@@ -118,11 +136,19 @@ Scalar identity_of(ReduceOp op, DType acc) {
     case ReduceOp::prod:
     case ReduceOp::all: return make_scalar(acc, 1);
     case ReduceOp::max:
-    case ReduceOp::argmax: return extreme(acc, false);
+    case ReduceOp::argmax:
+    case ReduceOp::logsumexp: return extreme(acc, false);
     case ReduceOp::min:
     case ReduceOp::argmin: return extreme(acc, true);
     default: return make_scalar(acc, 0);
   }
+}
+
+Scalar value_of_nothing(ReduceOp op, DType acc) {
+  if (info(op).empty != Empty::NaN) return identity_of(op, acc);
+  Scalar s = make_scalar(acc, std::numeric_limits<double>::quiet_NaN());
+  if (kind_of(acc) == Kind::Complex) s.c[1] = s.c[0];
+  return s;
 }
 
 }  // namespace tcu

@@ -43,12 +43,14 @@ enum class ReduceOp : uint8_t {
 #include "core/reduce_ops.def"
 #undef TCU_REDUCE
 };
-enum class Accumulate : uint8_t { Widen, Same, Bool, Count, Index };
+enum class Accumulate : uint8_t { Widen, Same, Bool, Count, Index, Float, Real, Modulus };
+enum class Empty : uint8_t { Identity, NaN, Error };
 
 struct ReduceInfo {
   const char *name;
   Accumulate accumulate;
-  bool empty_is_identity;
+  int numbers;  // of the accumulator's dtype, in a state
+  Empty empty;
   bool scans;
 };
 bool is_reduce_op(int32_t id);
@@ -56,8 +58,17 @@ const ReduceInfo &info(ReduceOp op);
 ReduceOp reduce_op_by_name(const char *name);
 inline bool is_arg(ReduceOp op) { return info(op).accumulate == Accumulate::Index; }
 
+// Whether the result is made of the state at the end: a quotient, a root, a logarithm.
+inline bool has_finish(ReduceOp op) { return info(op).accumulate >= Accumulate::Float; }
+inline bool is_deviation(ReduceOp op) { return op == ReduceOp::var || op == ReduceOp::std; }
+
 DType accumulator_of(ReduceOp op, DType element);
-// The identity of op in accumulator dtype acc (for max the lowest value, -Inf for floats).
+// Whether op can accumulate in acc, beside what it does by itself.
+bool takes_accumulator(ReduceOp op, DType acc);
+// The identity of op in accumulator dtype acc (for max the lowest value, -Inf for floats); of a state of several numbers the first
+// one, beside which the others are 0.
 Scalar identity_of(ReduceOp op, DType acc);
+// What op gives for no elements, where that is not refused.
+Scalar value_of_nothing(ReduceOp op, DType acc);
 
 }  // namespace tcu

@@ -212,9 +212,9 @@ void set_accumulator(const Request &r, Problem &p, DType standard) {
   if (r.accumulator != compute_dtype(r.accumulator))
     fail(Code::dtype, "options.accumulator %s is too narrow to accumulate in; use float32", info(r.accumulator).name);
   const Accumulate rule = p.op == ReduceOp::none ? Accumulate::Same : info(p.op).accumulate;
-  const bool free = rule == Accumulate::Widen || rule == Accumulate::Same;
-  if (!free && r.accumulator != standard)
-    fail(Code::dtype, "%s accumulates in %s; leave options.accumulator at 0", info(p.op).name, info(standard).name);
+  if (p.op != ReduceOp::none && r.accumulator != standard && !takes_accumulator(p.op, r.accumulator))
+    fail(Code::dtype, "%s accumulates in %s, and not in %s; leave options.accumulator at 0", info(p.op).name, info(standard).name,
+         info(r.accumulator).name);
   if (rule == Accumulate::Same && kind_of(r.accumulator) == Kind::Complex && p.op != ReduceOp::none)
     fail(Code::dtype, "%s needs an order, and %s has none", info(p.op).name, info(r.accumulator).name);
   p.acc = r.accumulator;
@@ -270,7 +270,7 @@ Problem make_reduce(const Request &r, ReduceOp op, int n_dims, const int32_t *di
   if (r.reads_out && (post == DType::bool_ || is_arg(op)))
     fail(Code::option, "beta makes no sense for %s", info(op).name);
   build_modes(c, rank, c.space, roles, p);
-  if (is_empty_reduction(p) && !info(op).empty_is_identity)
+  if (is_empty_reduction(p) && info(op).empty == Empty::Error)
     fail(Code::empty, "%s over no elements has no value", info(op).name);
   return p;
 }
@@ -354,7 +354,7 @@ Problem as_fill(const Problem &p) {
   Problem f = p;
   f.family = Family::broadcast, f.op = ReduceOp::none;
   f.n_inputs = 0;
-  f.expr = std::make_shared<const Expr>(std::vector<Node>{Node::constant(p.acc, identity_of(p.op, p.acc))});
+  f.expr = std::make_shared<const Expr>(std::vector<Node>{Node::constant(p.acc, value_of_nothing(p.op, p.acc))});
   f.element = p.acc;
   int n = 0;
   for (const Mode &m : p.modes)
@@ -364,7 +364,7 @@ Problem as_fill(const Problem &p) {
 }
 
 bool is_map(const Problem &p) {
-  return p.family == Family::reduce && p.modes.n_of(Role::R) == 0 && !is_arg(p.op) && p.op != ReduceOp::count;
+  return p.family == Family::reduce && p.modes.n_of(Role::R) == 0 && !is_arg(p.op) && p.op != ReduceOp::count && !has_finish(p.op);
 }
 
 Problem as_map(const Problem &p) {

@@ -71,7 +71,7 @@ Problem make_scan(const Request &r, ReduceOp op, int dim, ScanFlags flags);
 // offsets: one number more than there are segments, along mode `dim` of the inputs.
 Problem make_segmented(const Request &r, ReduceOp op, int dim, const TensorView &offsets);
 
-// An empty reduction with an identity is a fill: the same request as a broadcast of that constant.
+// An empty reduction that has a value is a fill: the same request as a broadcast of that constant.
 bool is_empty_reduction(const Problem &p);
 Problem as_fill(const Problem &empty_reduction);
 // A reduction over modes of extent 1, which leaves each element what it is: the same request as a broadcast.

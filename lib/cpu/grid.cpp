@@ -133,4 +133,25 @@ void scatter(const Box &box, int k, void *memory, const void *tile, int bytes) {
   copy_box(box.n, box.extent, memory, s.memory, tile, s.dense, bytes);
 }
 
+void spread(const Box &box, void *tile, const void *each, int bytes) {
+  int64_t dense[64], kept[64], s = 1, k = 1;
+  for (int i = 0; i < box.n; ++i) {
+    const bool is_kept = box.axis[i]->role == Role::K;
+    dense[i] = s, kept[i] = is_kept ? k : 0;
+    s *= box.extent[i], k *= is_kept ? box.extent[i] : 1;
+  }
+  copy_box(box.n, box.extent, tile, dense, each, kept, bytes);
+}
+
+void firsts(const Box &box, void *each, const void *tile, int bytes) {
+  int64_t extent[64], dense[64], kept[64], s = 1, k = 1;
+  int n = 0;
+  for (int i = 0; i < box.n; s *= box.extent[i++]) {
+    if (box.axis[i]->role != Role::K) continue;
+    extent[n] = box.extent[i], dense[n] = s, kept[n] = k;
+    k *= extent[n++];
+  }
+  copy_box(n, extent, each, kept, tile, dense, bytes);
+}
+
 }  // namespace tcu::cpu

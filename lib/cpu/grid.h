@@ -125,5 +125,8 @@ struct Box {
 // Between a tile and the box of operand k at `memory`. bytes: of an element.
 void gather(const Box &box, int k, void *tile, const void *memory, int bytes);
 void scatter(const Box &box, int k, void *memory, const void *tile, int bytes);
+// Between a tile and one value for each of its kept elements, in their order: each repeated wherever it belongs; the first of each.
+void spread(const Box &box, void *tile, const void *each, int bytes);
+void firsts(const Box &box, void *each, const void *tile, int bytes);
 
 }  // namespace tcu::cpu

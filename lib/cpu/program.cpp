@@ -47,6 +47,13 @@ int Builder::binary(Op op, int a, int b, DType d) {
   return int(typed.steps.size()) - 1;
 }
 
+void Builder::unary(Op op, DType result) {
+  Step s{Step::Kind::op};
+  s.op = op, s.operand = typed.result, s.result = result, s.args[0] = int16_t(value);
+  typed.steps.push_back(s);
+  value = int(typed.steps.size()) - 1, typed.result = result;
+}
+
 void append_post(Builder &b, DType post, DType out, bool scaled, bool reads_out, int out_input) {
   b.cast(post);
   // A Bool has no arithmetic of its own, and no alpha.

@@ -49,6 +49,7 @@ struct Builder {
   void cast(DType to);               // the result so far, to `to` as it is stored; 16-bit floats stay rounded
   int cast(int step, DType from, DType to);
   int binary(Op op, int a, int b, DType d);
+  void unary(Op op, DType result);     // of the result so far
 };
 inline constexpr int kAlpha = -2, kBeta = -3;
 

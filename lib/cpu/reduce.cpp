@@ -21,8 +21,15 @@ constexpr int64_t kUnits = 64;
 // of a float sum by some 2 * kChain ulp however long it is.
 constexpr int kChain = 16, kLevels = 8;
 
+// A tile whose state is made in several steps, with two more of its size in L1.
+constexpr int64_t kStateTile = 2048;
+
 Program element_program(const Problem &p) {
   Builder b(*p.expr, p.in, p.n_inputs);
+  if (p.op == ReduceOp::norm) {
+    b.cast(kind_of(p.element) == Kind::Complex ? promote(p.acc, DType::c64) : p.acc);
+    b.unary(Op::abs2, p.acc);
+  }
   if (p.op == ReduceOp::any || p.op == ReduceOp::all || p.op == ReduceOp::count) b.cast(DType::bool_);
   b.cast(p.acc);
   return compile(b, p.acc);
@@ -30,12 +37,14 @@ Program element_program(const Problem &p) {
 
 bool is_direct(const Problem &p) {
   const bool truth = p.op == ReduceOp::any || p.op == ReduceOp::all || p.op == ReduceOp::count;
-  return p.expr->is_identity() && p.in[0] == p.acc && (!truth || p.op != ReduceOp::count);
+  return p.expr->is_identity() && p.in[0] == p.acc && p.op != ReduceOp::norm && (!truth || p.op != ReduceOp::count);
 }
 
 Grid grid_of(const Problem &p, const ReduceCut &how) {
   Grid g = Grid::of(p.modes, p.n_operands());
-  how.cut(g, is_direct(p) && how.in_place ? kDirectTile : kTileBytes / 8);
+  // Several rows of a kept box at least, where what is done for each kept element is more than an addition.
+  if (info(p.op).numbers > 1) how.cut(g, kStateTile, kStateTile / 16);
+  else how.cut(g, is_direct(p) && how.in_place ? kDirectTile : kTileBytes / 8, 2048);
   return g;
 }
 
@@ -62,9 +71,15 @@ LaunchConfig configure_reduce(const Problem &p, const ReduceCut &how) {
     int64_t kept_box = 1;
     for (int m = 0; m < g.n; ++m)
       if (kept_axis(g, m)) kept_box *= g.axis[m].step;
-    c.workspace_bytes = size_t(c.grid * kept_box) * size_t(bytes_of(p.acc) + (is_arg(p.op) ? 8 : 0)) + 128;
+    c.workspace_bytes = size_t(c.grid * kept_box) * size_t(info(p.op).numbers * bytes_of(p.acc) + (is_arg(p.op) ? 8 : 0)) + 128;
   }
   return c;
+}
+
+void ReducePlan::combine(void *state, const void *from, int64_t kept, bool fresh) const {
+  if (!states.combine) folds.rows(state, from, kept, 1, 0, fresh);
+  else if (fresh) std::memcpy(state, from, size_t(state_bytes()));
+  else states.combine(state, from, kept, kept_box);
 }
 
 std::shared_ptr<const void> prepare_reduce(const Problem &p, const ReduceCut &how) {
@@ -72,12 +87,14 @@ std::shared_ptr<const void> prepare_reduce(const Problem &p, const ReduceCut &ho
   r->pre = element_program(p);
   r->direct = is_direct(p) && how.in_place;
   r->acc = p.acc, r->acc_bytes = bytes_of(p.acc);
-  r->is_arg = is_arg(p.op);
+  r->op = p.op, r->is_arg = is_arg(p.op);
+  r->states = states_of(p.op, p.acc), r->finish = finish_of(p.op, p.acc);
   r->post = make_stage(r->is_arg ? DType::i64 : p.acc, p.out, p.reads_out);
   r->folds = folds(table(), p.op, p.acc);
   r->arg = arg_folds(table(), p.op, p.acc);
   const Kind k = kind_of(p.acc);
-  r->cascade = (p.op == ReduceOp::sum || p.op == ReduceOp::prod) && (k == Kind::Float || k == Kind::Complex);
+  const Accumulate rule = info(p.op).accumulate;
+  r->cascade = (rule == Accumulate::Widen || has_finish(p.op)) && (k == Kind::Float || k == Kind::Complex);
   r->grid = grid_of(p, how);
   r->parts = parts_of(p, how);
   r->tile = r->grid.box_elements();
@@ -96,21 +113,23 @@ struct Worker {
   const Problem &p;
   const Execution &e;
   Machine pre;
-  char *levels, *scratch;
+  char *levels, *scratch, *made;  // made: a tile's states
   int64_t *at;
   int used[kLevels] = {};  // additions that a level has taken
   Walk reduced;
 
-  static size_t level_bytes(const ReducePlan &r) { return (size_t(r.kept_box * r.acc_bytes) + 63) / 64 * 64 + 64; }
+  static size_t level_bytes(const ReducePlan &r) { return (size_t(r.state_bytes()) + 63) / 64 * 64 + 64; }
   static size_t bytes(const ReducePlan &r) {
-    return Machine::bytes(r.pre, r.tile) + kLevels * level_bytes(r) + size_t(r.tile + 64) * size_t(r.acc_bytes) * 2 +
-           size_t(r.kept_box) * 8 + 64;
+    const size_t folding = r.states.combine ? level_bytes(r) + state_scratch(r.tile, r.acc_bytes)
+                                            : size_t(r.tile + 64) * size_t(r.acc_bytes) * 2;
+    return Machine::bytes(r.pre, r.tile) + kLevels * level_bytes(r) + folding + size_t(r.kept_box) * 8 + 64;
   }
   Worker(const ReducePlan &plan, const Problem &problem, const Execution &execution, const Numbers &numbers, char *zone)
       : r(plan), p(problem), e(execution), pre(plan.pre, numbers, plan.inputs.data(), plan.tile, zone) {
     levels = zone + Machine::bytes(r.pre, r.tile);
     at = reinterpret_cast<int64_t *>(levels + kLevels * level_bytes(r));
-    scratch = reinterpret_cast<char *>(at) + (size_t(r.kept_box) * 8 + 63) / 64 * 64;
+    made = reinterpret_cast<char *>(at) + (size_t(r.kept_box) * 8 + 63) / 64 * 64;
+    scratch = made + (r.states.combine ? level_bytes(r) : 0);
     reduced = Walk::over(r.grid, [&](int m) { return !kept_axis(r.grid, m); });
   }
   void *level(int i) { return levels + size_t(i) * level_bytes(r); }
@@ -130,7 +149,7 @@ struct Worker {
   void carry(int64_t kept) {
     ++used[0];
     for (int i = 0; r.cascade && i + 1 < kLevels && used[i] == kChain; ++i) {
-      r.folds.rows(level(i + 1), level(i), kept, 1, 0, used[i + 1] == 0);
+      r.combine(level(i + 1), level(i), kept, used[i + 1] == 0);
       used[i] = 0, ++used[i + 1];
     }
   }
@@ -149,8 +168,8 @@ struct Worker {
       const void *tile = nullptr;
       int64_t stride = 0;
       // Long rows of kept elements, some way apart: folded where they lie, though the box has gaps.
-      if (r.direct && !r.is_arg && box.n == 2 && box.axis[0]->role == Role::K && box.axis[1]->role == Role::R &&
-          box.axis[0]->stride[1] == 1 && box.axis[1]->stride[1] != 0 && box.extent[0] >= 64)
+      if (r.direct && !r.is_arg && !r.states.combine && box.n == 2 && box.axis[0]->role == Role::K &&
+          box.axis[1]->role == Role::R && box.axis[0]->stride[1] == 1 && box.axis[1]->stride[1] != 0 && box.extent[0] >= 64)
         tile = source(0), stride = box.axis[1]->stride[1];
       if (!tile) {
         for (int i = 0; i < p.n_inputs; ++i) pre.load(i, box, 1 + i, source(i));
@@ -159,7 +178,12 @@ struct Worker {
       if (r.is_arg) {
         fold_box_arg(r.arg, r.acc_bytes, box, p.position_operand(), tile, offset[p.position_operand()], level(0), at);
       } else {
-        fold_box(r.folds, r.acc_bytes, box, tile, stride, level(0), used[0] == 0, scratch);
+        if (r.states.combine) {
+          r.states.of_tile(box, tile, made, r.kept_box, scratch);
+          r.combine(level(0), made, kept, used[0] == 0);
+        } else {
+          fold_box(r.folds, r.acc_bytes, box, tile, stride, level(0), used[0] == 0, scratch);
+        }
         carry(kept);
       }
     }
@@ -167,10 +191,15 @@ struct Worker {
     int top = -1;
     for (int i = 0; i < kLevels; ++i) {
       if (!used[i]) continue;
-      if (top >= 0) r.folds.rows(level(i), level(top), kept, 1, 0, false);
+      if (top >= 0) r.combine(level(i), level(top), kept, false);
       top = i;
     }
-    if (top > 0) std::memcpy(level(0), level(top), size_t(kept * r.acc_bytes));
+    if (top > 0) std::memcpy(level(0), level(top), size_t(r.state_bytes()));
+  }
+  // The results of what lies in level(0), there.
+  void *finished(int64_t kept) {
+    if (r.finish) r.finish(level(0), kept, r.kept_box, p.reduced(), e.correction);
+    return level(0);
   }
 };
 
@@ -190,7 +219,7 @@ void launch_reduce(const Plan &plan, const Execution &e, Backend &) {
   const int threads = threads_for(units, work);
   const Scratch scratch(threads, worker_bytes + Writer::bytes(r, post));
   char *const partial = static_cast<char *>(e.workspace) + (-reinterpret_cast<uintptr_t>(e.workspace) & 63);
-  int64_t *const partial_at = reinterpret_cast<int64_t *>(partial + (units * r.kept_box * r.acc_bytes + 7) / 8 * 8);
+  int64_t *const partial_at = reinterpret_cast<int64_t *>(partial + (units * r.state_bytes() + 7) / 8 * 8);
 
   split(threads, units, [&](int thread, int64_t first, int64_t last) {
     Worker worker(r, p, e, numbers, scratch.zone(thread));
@@ -202,9 +231,9 @@ void launch_reduce(const Plan &plan, const Execution &e, Backend &) {
       const Box box(g, walk, nullptr, true, false);
       worker.fold(walk, box.elements, reduced_boxes * part / parts, reduced_boxes * (part + 1) / parts);
       if (parts == 1) {
-        writer.write(walk, box, r.is_arg ? static_cast<void *>(worker.at) : worker.level(0));
+        writer.write(walk, box, r.is_arg ? static_cast<void *>(worker.at) : worker.finished(box.elements));
       } else {
-        std::memcpy(partial + u * r.kept_box * r.acc_bytes, worker.level(0), size_t(box.elements * r.acc_bytes));
+        std::memcpy(partial + u * r.state_bytes(), worker.level(0), size_t(r.state_bytes()));
         if (r.is_arg) std::memcpy(partial_at + u * r.kept_box, worker.at, size_t(box.elements) * 8);
       }
     }
@@ -228,8 +257,14 @@ void launch_reduce(const Plan &plan, const Execution &e, Backend &) {
                       partial_at + at + part * r.kept_box, box.elements);
         writer.write(walk, box, worker.at);
       } else {
-        r.folds.rows(worker.level(0), partial + at * r.acc_bytes, box.elements, parts, r.kept_box, true);
-        writer.write(walk, box, worker.level(0));
+        char *const states = partial + k * parts * r.state_bytes();
+        if (r.states.combine) {
+          for (int64_t part = 0; part < parts; ++part)
+            r.combine(worker.level(0), states + part * r.state_bytes(), box.elements, part == 0);
+        } else {
+          r.folds.rows(worker.level(0), states, box.elements, parts, r.kept_box, true);
+        }
+        writer.write(walk, box, worker.finished(box.elements));
       }
     }
   });

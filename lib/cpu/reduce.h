@@ -2,11 +2,12 @@
 // the boxes of reduced modes are evaluated, folded into an accumulator per kept element, and the post stage writes those.
 #pragma once
 #include "cpu/post.h"
+#include "cpu/state.h"
 
 namespace tcu::cpu {
 
 struct ReduceCut {
-  void (*cut)(Grid &, int64_t room);
+  void (*cut)(Grid &, int64_t room, int64_t row);  // room: elements of a box; row: of them along a fastest mode that is kept
   bool in_place;  // operands may be folded where they lie
   bool split;     // the reduced boxes of one kept box may go to several threads
 };
@@ -17,13 +18,21 @@ struct ReducePlan {
   Stage post;
   Folds folds;
   ArgFolds arg;
+  ReduceOp op;
   bool is_arg, cascade;
   Grid grid;
+  States states;   // where a state is several numbers
+  Finish finish;
   DType acc;
   int acc_bytes;
   int64_t parts;
   int64_t tile, kept_box;  // elements of a box, and of its kept modes
   std::vector<DType> inputs;
+
+  int numbers() const { return states.combine ? info(op).numbers : 1; }
+  int64_t state_bytes() const { return kept_box * numbers() * acc_bytes; }  // of a kept box
+  // state = combine(state, from), of `kept` elements.
+  void combine(void *state, const void *from, int64_t kept, bool fresh) const;
 };
 
 // Whether splitting has something to split: few kept boxes and several reduced ones.

@@ -6,7 +6,7 @@
 namespace tcu::cpu {
 namespace {
 
-void cut(Grid &g, int64_t room) {
+void cut(Grid &g, int64_t room, int64_t) {
   g.fill(room, [](int) { return true; });
 }
 constexpr ReduceCut how{cut, false, false};

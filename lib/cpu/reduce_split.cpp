@@ -9,8 +9,8 @@ namespace tcu::cpu {
 namespace {
 
 // Like reduce.contiguous where the fastest mode is reduced, like reduce.strided where it is kept.
-void cut(Grid &g, int64_t room) {
-  const int64_t row = room < 2048 ? room : 2048;
+void cut(Grid &g, int64_t room, int64_t row) {
+  row = std::min(room, row);
   if (g.n == 0 || g.axis[0].role == Role::R || g.axis[0].extent <= row) {
     g.fill(room, [](int) { return true; });
     return;

@@ -7,10 +7,10 @@
 namespace tcu::cpu {
 namespace {
 
-// Rows of at most 2048 kept elements, whose accumulators stay in L1, by as many rows as the room holds.
-void cut(Grid &g, int64_t room) {
+// Rows of at most `row` kept elements, whose accumulators stay in L1, by as many rows as the room holds.
+void cut(Grid &g, int64_t room, int64_t row) {
   if (g.n == 0) return;
-  const int64_t most = room < 2048 ? room : 2048;
+  const int64_t most = std::min(room, row);
   if (g.axis[0].extent <= most) {
     g.fill(room, [](int) { return true; });
     return;

@@ -13,7 +13,7 @@ namespace tcu::cpu {
 namespace {
 
 // Boxes of a few neighbouring outputs; the R mode is walked by hand.
-void cut(Grid &g, int64_t) {
+void cut(Grid &g, int64_t, int64_t) {
   bool first = true;
   for (int m = 0; m < g.n; ++m) {
     if (g.axis[m].role == Role::R) continue;
@@ -39,10 +39,15 @@ struct Segments {
   const Execution &e;
   Machine pre;
   Grid::Axis axis{};  // the R mode; all strides 0 where it has one element
-  alignas(16) unsigned char best[16], part[16];
+  alignas(16) unsigned char best[32], part[32];
+  char *scratch;  // of a state of several numbers
 
+  static size_t bytes(const ReducePlan &r) {
+    return (Machine::bytes(r.pre, kTile) + 127) / 64 * 64 + (r.states.combine ? state_scratch(kTile, r.acc_bytes) : 0);
+  }
   Segments(const ReducePlan &plan, const Problem &problem, const Execution &execution, const Numbers &numbers, char *zone)
-      : r(plan), p(problem), e(execution), pre(plan.pre, numbers, plan.inputs.data(), kTile, zone) {
+      : r(plan), p(problem), e(execution), pre(plan.pre, numbers, plan.inputs.data(), kTile, zone),
+        scratch(zone + (Machine::bytes(r.pre, kTile) + 127) / 64 * 64) {
     axis.extent = 1, axis.role = Role::R;
     for (int m = 0; m < r.grid.n; ++m)
       if (r.grid.axis[m].role == Role::R) axis = r.grid.axis[m];
@@ -56,6 +61,7 @@ struct Segments {
     const int64_t from = std::clamp<int64_t>(offset(at[p.offsets_operand()]), 0, axis.extent);
     const int64_t to = std::clamp<int64_t>(offset(at[p.offsets_operand()] + 1), from, axis.extent);
     int64_t position = std::numeric_limits<int64_t>::max();
+    std::memset(best, 0, sizeof best);
     store_compute(best, r.acc, identity_of(p.op, r.acc));
     bool fresh = true;
     for (int64_t first = from; first < to; first += kTile) {
@@ -67,12 +73,16 @@ struct Segments {
       const void *const tile = pre.run(pre.tile(), box.elements);
       if (r.is_arg) {
         r.arg.run(best, &position, tile, box.elements, first - from, 1);
+      } else if (r.states.combine) {
+        r.states.of_tile(box, tile, part, 1, scratch);
+        r.states.combine(best, part, 1, 1);
       } else {
         r.folds.segments(part, tile, box.elements, 1);
         r.folds.rows(best, part, 1, 1, 0, fresh);
       }
       fresh = false;
     }
+    if (r.finish) r.finish(best, 1, 1, to - from, e.correction);
     return position == std::numeric_limits<int64_t>::max() ? 0 : position;
   }
 };
@@ -85,7 +95,7 @@ void launch(const Plan &plan, const Execution &e, Backend &) {
   const int64_t boxes = g.boxes(is_kept);
   const Program &post = r.post.choose(e);
   const Numbers numbers(r.pre, e), post_numbers(post, e);
-  const size_t machine = (Machine::bytes(r.pre, kTile) + 127) / 64 * 64, results = size_t(r.kept_box) * 16 + 64;
+  const size_t machine = (Segments::bytes(r) + 63) / 64 * 64, results = size_t(r.kept_box) * 16 + 64;
   const int threads = threads_for(boxes, std::max(p.kept(), p.reduced()));
   const Scratch scratch(threads, machine + results + Writer::bytes(r, post));
 

@@ -16,7 +16,10 @@ inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline std::string type_text(DType d) { return info(d).compute; }
 inline std::string storage_text(DType d) { return info(d).storage; }
 inline std::string index_text(const Problem &p) { return p.index_bits == 32 ? "int32_t" : "int64_t"; }
-inline std::string fold_text(ReduceOp op) { return std::string("fold::") + info(op).name; }
+// std is var with a root at the end (kRoot).
+inline std::string fold_text(ReduceOp op) { return std::string("fold::") + info(op == ReduceOp::std ? ReduceOp::var : op).name; }
+// Bytes of a fold's State, at most.
+inline int state_bytes(const Problem &p) { return is_arg(p.op) ? 16 : info(p.op).numbers * bytes_of(p.acc); }
 
 // Elements of one step: kVector of device/map.cuh.
 int vector_of(const Problem &p, bool with_out);

@@ -49,6 +49,7 @@ struct Execution {
   void *stream = nullptr;
   const Scalar *scalars = nullptr;  // the caller's, by slot
   Scalar alpha{}, beta{}, init{};   // in the post dtype; init in the accumulator's
+  double correction = 1;            // of var and std
   void *workspace = nullptr;        // the caller's whole workspace; to a kernel's launch, the part after the zeroed one
   void *zeroed = nullptr;
 };

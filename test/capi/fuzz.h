@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -130,6 +131,7 @@ struct Case {
   std::vector<int32_t> dims;
   std::vector<tcu_scalar_t> scalars = std::vector<tcu_scalar_t>(4);
   tcu_scalar_t alpha{}, beta{}, init{};
+  double correction = 0;
   tcu_options_t o = TCU_OPTIONS_INIT;
   const tcu_options_t *options = &o;
   std::string pin;
@@ -158,8 +160,8 @@ struct Case {
       if (i > 0 && !space.empty() && chance(rng, 10)) in[size_t(i)].extents.pop_back();
     }
     out.extents = space, out.dtype = chance(rng, 50) ? common : random_dtype();
-    fold = tcu_reduce_op_t(pick(rng, 1, family == Family::scan && chance(rng, 90) ? 4 : 9));
-    if (fold >= TCU_REDUCE_ARGMAX && chance(rng, 80)) out.dtype = TCU_INT64;
+    fold = tcu_reduce_op_t(pick(rng, 1, family == Family::scan && chance(rng, 90) ? 4 : 14));
+    if ((fold == TCU_REDUCE_ARGMAX || fold == TCU_REDUCE_ARGMIN) && chance(rng, 80)) out.dtype = TCU_INT64;
     for (size_t m = 0; m < space.size() && family == Family::reduce; ++m)
       if (chance(rng, 50)) dims.push_back(int32_t(m)), out.extents[m] = 1;
     std::shuffle(dims.begin(), dims.end(), rng);
@@ -187,6 +189,7 @@ struct Case {
     if (chance(rng, 20)) o.alpha = &alpha;
     if (chance(rng, 20)) o.beta = &beta;
     if (chance(rng, 20)) o.init = &init;
+    if (chance(rng, 20)) o.correction = &correction;
     o.scalars = scalars.data(), o.n_scalars = 4;
     if (chance(rng, 15)) o.accumulator = random_dtype();
     o.determinism = chance(rng, 20), o.scan_flags = uint32_t(pick(rng, 0, 3));
@@ -245,12 +248,13 @@ struct Case {
     }
   }
   void spoil_options() {
-    switch (pick(rng, 0, 5)) {
+    switch (pick(rng, 0, 6)) {
       case 0: o.determinism = int32_t(pick(rng, -2, 5)); break;
       case 1: o.scan_flags = uint32_t(rng()); break;
       case 2: o.reserved = 1; break;
       case 3: o.alignment = int32_t(rng()); break;
       case 4: o.accumulator = int32_t(pick(rng, -2, 300)); break;
+      case 5: o.correction = &correction, correction = chance(rng, 50) ? -1 : NAN; break;
       default: o.scalars = nullptr;
     }
   }

@@ -94,11 +94,12 @@ TEST_CASE_METHOD(Fixture, "bad input: dtypes that the operation is not defined o
 }
 
 TEST_CASE_METHOD(Fixture, "bad input: unknown ops") {
-  for (int32_t op : {0, -1, 10, 99, INT32_MAX, INT32_MIN}) {
+  for (int32_t op : {0, -1, 15, 99, INT32_MAX, INT32_MIN}) {
     FAILS(TCU_ERROR_OP, reduce(op));
     FAILS(TCU_ERROR_OP, scan(op));
   }
-  for (int32_t op : {TCU_REDUCE_ANY, TCU_REDUCE_COUNT, TCU_REDUCE_ARGMAX}) FAILS(TCU_ERROR_OP, scan(op));
+  for (int32_t op : {TCU_REDUCE_ANY, TCU_REDUCE_COUNT, TCU_REDUCE_ARGMAX, TCU_REDUCE_MEAN, TCU_REDUCE_VAR, TCU_REDUCE_LOGSUMEXP})
+    FAILS(TCU_ERROR_OP, scan(op));
 }
 
 TEST_CASE_METHOD(Fixture, "bad input: expressions that ask for what is not there") {
@@ -211,7 +212,8 @@ TEST_CASE_METHOD(Fixture, "bad input: the best of nothing") {
 }
 
 TEST_CASE_METHOD(Fixture, "bad input: option structs that were not initialised") {
-  o.struct_size = GENERATE(size_t(0), size_t(8), sizeof(tcu_options_t) - 1, sizeof(tcu_options_t) + 1, SIZE_MAX);
+  o.struct_size = GENERATE(size_t(0), size_t(8), offsetof(tcu_options_t, correction) - 8, sizeof(tcu_options_t) - 1,
+                           sizeof(tcu_options_t) + 1, SIZE_MAX);
   fails_everywhere(TCU_ERROR_STRUCT_SIZE);
   FAILS(TCU_ERROR_STRUCT_SIZE, tcu_matmul(c, &to, from, from, &o));
 }
@@ -222,6 +224,8 @@ TEST_CASE_METHOD(Fixture, "bad input: option values that are not one of their ki
   SECTION("reserved") { o.reserved = 1; }
   SECTION("n_scalars") { o.n_scalars = -1; }
   SECTION("alignment") { o.alignment = GENERATE(-16, 3, 24); }
+  const double wrong = GENERATE(-1.0, NAN, INFINITY);
+  SECTION("correction") { o.correction = &wrong; }
   fails_everywhere(TCU_ERROR_OPTION);
 }
 

@@ -190,8 +190,30 @@ TEST_CASE("folds: accumulators and identities") {
   CHECK(identity_of(ReduceOp::all, DType::bool_).i == 1);
   CHECK(identity_of(ReduceOp::any, DType::bool_).i == 0);
 
-  for (const char *name : {"sum", "prod", "max", "min", "any", "all", "count", "argmax", "argmin"})
+  CHECK(accumulator_of(ReduceOp::mean, DType::bool_) == DType::f64);
+  CHECK(accumulator_of(ReduceOp::mean, DType::f16) == DType::f32);
+  CHECK(accumulator_of(ReduceOp::mean, DType::c64) == DType::c64);
+  CHECK(accumulator_of(ReduceOp::var, DType::i8) == DType::f64);
+  CHECK(accumulator_of(ReduceOp::std, DType::bf16) == DType::f32);
+  CHECK(accumulator_of(ReduceOp::norm, DType::c64) == DType::f32);
+  CHECK(accumulator_of(ReduceOp::norm, DType::u16) == DType::f64);
+  CHECK(accumulator_of(ReduceOp::logsumexp, DType::f32) == DType::f32);
+  for (ReduceOp op : {ReduceOp::var, ReduceOp::std, ReduceOp::logsumexp})
+    CHECK(code_of([&] { accumulator_of(op, DType::c128); }) == Code::dtype);
+  CHECK(takes_accumulator(ReduceOp::mean, DType::c128));
+  CHECK_FALSE(takes_accumulator(ReduceOp::mean, DType::i64));
+  CHECK(takes_accumulator(ReduceOp::var, DType::f64));
+  CHECK_FALSE(takes_accumulator(ReduceOp::norm, DType::c64));
+  CHECK_FALSE(takes_accumulator(ReduceOp::count, DType::f64));
+  CHECK(identity_of(ReduceOp::logsumexp, DType::f64).f == -std::numeric_limits<double>::infinity());
+  CHECK(value_of_nothing(ReduceOp::norm, DType::f32).f == 0);
+  CHECK(value_of_nothing(ReduceOp::sum, DType::i64).i == 0);
+  for (ReduceOp op : {ReduceOp::mean, ReduceOp::var, ReduceOp::std}) CHECK(std::isnan(value_of_nothing(op, DType::f32).f));
+  CHECK(std::isnan(value_of_nothing(ReduceOp::mean, DType::c64).c[1]));
+
+  for (const char *name : {"sum", "prod", "max", "min", "any", "all", "count", "argmax", "argmin", "mean", "var", "std", "norm",
+                           "logsumexp"})
     CHECK(std::string(info(reduce_op_by_name(name)).name) == name);
-  CHECK(reduce_op_by_name("mean") == ReduceOp::none);
-  for (int id : {-1, 0, 10, 16, 257}) CHECK_FALSE(is_reduce_op(id));
+  CHECK(reduce_op_by_name("median") == ReduceOp::none);
+  for (int id : {-1, 0, 15, 16, 257}) CHECK_FALSE(is_reduce_op(id));
 }

@@ -67,6 +67,12 @@ inline double rounded(tcu_dtype_t d, double x) {
   return encode(d, bytes, x), decode(d, bytes);
 }
 
+// How far two neighbours of x are apart when they are stored as d, at most.
+inline double stored_error(tcu_dtype_t d, double x) {
+  const double eps = d == TCU_BFLOAT16 ? 0x1p-7 : d == TCU_FLOAT16 ? 0x1p-10 : d == TCU_FLOAT32 ? 0x1p-23 : 0x1p-52;
+  return eps * std::abs(x) + (d == TCU_FLOAT16 ? 0x1p-24 : 0);
+}
+
 // A strided tensor inside a larger allocation: margins before and after, gaps, elements in any order.
 class Tensor {
  public:
@@ -164,10 +170,11 @@ inline std::vector<std::string> kernels(const char *family) {
 inline int64_t base_of(const Tensor &t, const Sizes &i) { return (t.base + support::offset(i, t.strides)) * int64_t(t.size); }
 
 // Runs call(options) on every kernel that takes the problem; after each, `out` must hold `expected` (rounded to its dtype)
-// and every other byte of it must be as it was. Counts the runs by kernel.
+// and every other byte of it must be as it was. Counts the runs by kernel. An element may be off by `relative` of itself, and by
+// what `allowed` says of it, if that is not empty, beside the rounding of what is stored.
 template <class Call>
 void on_every_kernel(const char *family, Tensor &out, const std::vector<double> &expected, tcu_options_t options,
-                     std::vector<int> &runs, const std::string &text, Call call, double relative = 0) {
+                     std::vector<int> &runs, const std::string &text, Call call, double relative = 0, const std::vector<double> &allowed = {}) {
   const auto names = kernels(family);
   runs.resize(names.size());
   const std::vector<unsigned char> before = out.bytes;
@@ -187,7 +194,8 @@ void on_every_kernel(const char *family, Tensor &out, const std::vector<double> 
     support::for_each_index(out.extents, [&](const Sizes &i) {
       const size_t at = size_t(base_of(out, i));
       const double y = decode(out.dtype, now.data() + at), x = rounded(out.dtype, expected[n++]);
-      if (!(y == x || (y != y && x != x) || std::abs(y - x) <= relative * std::abs(x)) && wrong++ == 0)
+      const double far = relative * std::abs(x) + (allowed.empty() ? 0 : allowed[n - 1] + stored_error(out.dtype, x));
+      if (!(y == x || (y != y && x != x) || std::abs(y - x) <= far) && wrong++ == 0)
         first = "element " + std::to_string(n - 1) + " is " + std::to_string(y) + ", not " + std::to_string(x);
       std::memcpy(want.data() + at, now.data() + at, out.size);
     });

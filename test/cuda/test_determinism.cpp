@@ -21,6 +21,7 @@ struct Case {
   std::vector<int64_t> extents;
   int32_t dim;
   bool scan;
+  tcu_reduce_op_t op = TCU_REDUCE_SUM;
 };
 
 }  // namespace
@@ -32,6 +33,8 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
       {"one long sum, in parts", {(1 << 21) / scale + 3}, 0, false},
       {"few outputs, rows in parts", {96, 40000 / scale}, 1, false},
       {"two outputs, parts of parts", {2, 300000 / scale}, 1, false},
+      {"one long variance, in parts", {(1 << 21) / scale + 3}, 0, false, TCU_REDUCE_VAR},
+      {"few outputs, logarithms in parts", {96, 40000 / scale}, 1, false, TCU_REDUCE_LOGSUMEXP},
       {"a sum each for a block", {5000 / scale, 200}, 0, false},
       {"one long scan", {(1 << 20) / scale + 1}, 0, true},
       {"scans of lines", {700, 1000 / scale}, 0, true},
@@ -61,8 +64,8 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
     for (int i = -1; i < repeats; ++i) {
       OK(tcu_map(cuda(), &noise_tensor, twice.handle, 1, &noise_tensor, &busy));
       const tcu_tensor_t out{i < 0 ? first.data : again.data, folded.data(), nullptr, TCU_FLOAT32, rank};
-      if (c.scan) OK(tcu_scan(cuda(), &out, TCU_REDUCE_SUM, nullptr, 1, &in, c.dim, &options));
-      else OK(tcu_reduce(cuda(), &out, TCU_REDUCE_SUM, nullptr, 1, &in, 1, &c.dim, &options));
+      if (c.scan) OK(tcu_scan(cuda(), &out, c.op, nullptr, 1, &in, c.dim, &options));
+      else OK(tcu_reduce(cuda(), &out, c.op, nullptr, 1, &in, 1, &c.dim, &options));
       if (i < 0) continue;
       const tcu_tensor_t slot{static_cast<uint8_t *>(wrong.data) + i, &one, nullptr, TCU_BOOL, 1};
       OK(tcu_reduce(cuda(), &slot, TCU_REDUCE_ANY, differ.handle, 2, bits, 1, &flat, &options));

@@ -153,7 +153,7 @@ Problem random_problem(Rng &rng, Op root) {
       if (family == 0) return call.map();
       constexpr ReduceOp scans[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::max, ReduceOp::min};
       if (family == 2) return call.scan(one_of(rng, scans), int(pick(rng, 0, 2)), {chance(rng, 20), chance(rng, 20)});
-      const auto op = ReduceOp(pick(rng, 1, 9));
+      const auto op = ReduceOp(pick(rng, 1, 14));
       if (is_arg(op)) call.tensors.front().dtype = DType::i64;
       return call.reduce(op, whole ? std::vector<int32_t>{0, 2} : std::vector<int32_t>{0});
     } catch (const Error &e) {

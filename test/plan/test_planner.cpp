@@ -266,4 +266,6 @@ TEST_CASE_METHOD(Fixture, "execute: a reduction over modes of extent 1 is a map,
   CHECK(planner.plan(reduce(ReduceOp::max, f32), nullptr)->pattern == planner.plan(transpose(4, 6), nullptr)->pattern);
   for (const ReduceOp op : {ReduceOp::count, ReduceOp::argmax})  // these give something else than the element
     CHECK(planner.plan(reduce(op, DType::i64), nullptr)->problem.family == Family::reduce);
+  for (const ReduceOp op : {ReduceOp::mean, ReduceOp::var, ReduceOp::norm})
+    CHECK(planner.plan(reduce(op, f32), nullptr)->problem.family == Family::reduce);
 }

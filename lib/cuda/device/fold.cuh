@@ -1,25 +1,44 @@
 // What reductions and scans fold with: the ops of reduce_ops.def, and states that travel between threads.
 #pragma once
+#include "core/scalar_state.h"
 #include "device/intrinsics.cuh"
+#include "device/params.cuh"
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
 // Op is a struct of namespace fold, Acc the accumulator's type. Position: int32_t or int64_t.
-//   State              what is folded: Acc, or a rank and a position
+//   kPositions         positions count
+//   kAppends           neighbours are appended one after another, which is less work than to combine them as a tree
+//   State              what is folded: Acc, a rank and a position, or several numbers (core/scalar_state.h)
 //   identity(), lift(element, position), combine(a, b)    combine is associative up to rounding, and commutative
 //   append(a, element, position)    combine(a, lift(element, position)) for an element after all that a holds
-//   post(state)        what alpha and beta are applied to
+//   add(a, element, position)       the same for any element
+//   post(p, state, n)  what alpha and beta are applied to; n: how many elements the state holds
 template <class Op, class Acc, class Position>
 struct Fold {
-  static constexpr bool kPositions = false;
+  static constexpr bool kPositions = false, kAppends = false;
   using State = Acc;
   using Post = Acc;
   TCU_DEVICE static State identity() { return Op::template identity<Acc>(); }
   template <class E> TCU_DEVICE static State lift(E e, Position) { return Op::template lift<Acc>(e); }
   template <class E> TCU_DEVICE static State append(State a, E e, Position at) { return combine(a, lift(e, at)); }
+  template <class E> TCU_DEVICE static State add(State a, E e, Position at) { return combine(a, lift(e, at)); }
   TCU_DEVICE static State combine(State a, State b) { return Op::combine(a, b); }
-  TCU_DEVICE static Post post(State s) { return s; }
+  template <class P> TCU_DEVICE static Post post(const P &p, State s, int64_t n) { return Op::post(p, s, n); }
+};
+// The same for a state of several numbers, `S` of core/scalar_state.h.
+template <class Op, class S, class Acc, class Position>
+struct StateFold {
+  static constexpr bool kPositions = false, kAppends = true;
+  using State = S;
+  using Post = Acc;
+  TCU_DEVICE static State identity() { return S::identity(); }
+  template <class E> TCU_DEVICE static State lift(E e, Position) { return S::lift(tcu::convert<Acc>(e)); }
+  template <class E> TCU_DEVICE static State append(State a, E e, Position) { return S::append(a, tcu::convert<Acc>(e)); }
+  template <class E> TCU_DEVICE static State add(State a, E e, Position) { return S::append(a, tcu::convert<Acc>(e)); }
+  TCU_DEVICE static State combine(State a, State b) { return S::combine(a, b); }
+  template <class P> TCU_DEVICE static Post post(const P &p, State s, int64_t n) { return Op::post(p, s, n); }
 };
 
 // A whole number for each value, in the values' order: -0 below +0, and NaN above all.
@@ -44,7 +63,7 @@ struct Best {
 // ranks lowest, and then the first is the answer.
 template <class Op, class Acc, class Position>
 struct ArgFold {
-  static constexpr bool kPositions = true;
+  static constexpr bool kPositions = true, kAppends = false;
   using Rank = decltype(ranked(Acc{}));
   using State = Best<Rank, Position>;
   using Post = int64_t;
@@ -54,14 +73,18 @@ struct ArgFold {
     const State b = lift(e, at);
     return b.rank > a.rank ? b : a;
   }
+  template <class E> TCU_DEVICE static State add(State a, E e, Position at) { return combine(a, lift(e, at)); }
   TCU_DEVICE static State combine(State a, State b) {
     return (b.rank > a.rank) | ((b.rank == a.rank) & (b.position < a.position)) ? b : a;
   }
-  TCU_DEVICE static Post post(State s) { return s.position == limits<Position>::max() ? 0 : int64_t(s.position); }
+  template <class P> TCU_DEVICE static Post post(const P &, State s, int64_t) { return s.position == limits<Position>::max() ? 0 : int64_t(s.position); }
 };
 
 namespace fold {
-struct converts {
+struct is_result {
+  template <class P, class A> TCU_DEVICE static A post(const P &, A s, int64_t) { return s; }
+};
+struct converts : is_result {
   template <class A, class E> TCU_DEVICE static A lift(E e) { return tcu::convert<A>(e); }
 };
 struct sum : converts {
@@ -88,10 +111,29 @@ struct all : converts {
   template <class A> TCU_DEVICE static A identity() { return A(1); }
   template <class A> TCU_DEVICE static A combine(A a, A b) { return A(a & b); }
 };
-struct count {
+struct count : is_result {
   template <class A> TCU_DEVICE static A identity() { return A(0); }
   template <class A, class E> TCU_DEVICE static A lift(E e) { return tcu::convert<A>(tcu::convert<bool>(e)); }
   template <class A> TCU_DEVICE static A combine(A a, A b) { return m::add(a, b); }
+};
+struct mean : sum {
+  template <class P, class A> TCU_DEVICE static A post(const P &, A s, int64_t n) { return divided(s, n); }
+};
+struct norm : sum {
+  template <class A, class E> TCU_DEVICE static A lift(E e) {
+    if constexpr (is_complex<E>) return m::abs2(tcu::convert<complex_t<A>>(e));
+    else return m::abs2(tcu::convert<A>(e));
+  }
+  template <class P, class A> TCU_DEVICE static A post(const P &, A s, int64_t) { return m::sqrt(s); }
+};
+struct var {
+  template <class P, class A> TCU_DEVICE static A post(const P &p, const Moments<A> &s, int64_t n) {
+    const A v = s.variance(n, p.correction);
+    return p.flags & kRoot ? m::sqrt(v) : v;
+  }
+};
+struct logsumexp {
+  template <class P, class A> TCU_DEVICE static A post(const P &, const LogSum<A> &s, int64_t) { return s.value(); }
 };
 struct argmax {
   template <class A> TCU_DEVICE static auto rank(A x) { return ranked(x); }
@@ -105,9 +147,19 @@ struct argmin {  // the order turned round, but for NaN
 }  // namespace fold
 
 template <class Op, class Acc, class Position> struct fold_of { using type = Fold<Op, Acc, Position>; };
+template <class A, class P> struct fold_of<fold::var, A, P> { using type = StateFold<fold::var, Moments<A>, A, P>; };
+template <class A, class P> struct fold_of<fold::logsumexp, A, P> { using type = StateFold<fold::logsumexp, LogSum<A>, A, P>; };
 template <class A, class P> struct fold_of<fold::argmax, A, P> { using type = ArgFold<fold::argmax, A, P>; };
 template <class A, class P> struct fold_of<fold::argmin, A, P> { using type = ArgFold<fold::argmin, A, P>; };
 template <class Op, class Acc, class Position> using fold_t = typename fold_of<Op, Acc, Position>::type;
+
+// Blocks that a multiprocessor is to hold where a fold of one number lets it hold `most`: so few that a thread has registers for V
+// states and for what it takes to append to them. (With 64 of them, var of float16 spilled 150 bytes and logsumexp of float64 430.)
+template <class F, int V>
+TCU_FN constexpr int resident(int most) {
+  const int few = V * sizeof(typename F::State) > 128 || sizeof(typename F::Post) > 4 ? 2 : 3;
+  return F::kAppends && few < most ? few : most;
+}
 
 // A thread's V states as one, by a tree.
 template <class F, int V>

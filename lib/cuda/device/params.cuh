@@ -60,7 +60,8 @@ struct ModeOf {
 };
 
 // kScales: alpha is not 1. A product with 1 would not be exact: complex (1 + 0i) times infinity has a NaN in it.
-enum : int32_t { kReadsOut = 1, kExclusive = 2, kReverse = 4, kScales = 8 };
+// kRoot: a root is taken of the result (std runs the function of var).
+enum : int32_t { kReadsOut = 1, kExclusive = 2, kReverse = 4, kScales = 8, kRoot = 16 };
 
 // I inputs, M modes, P numbers that the expression takes by value.
 template <int I, int M, int P>
@@ -77,6 +78,7 @@ struct Params {
   int32_t flags;
   int32_t selector;           // of the op, in functions that hold several (shipped_broadcast_any.cu)
   Slot alpha, beta, init;     // in the post type; init in the accumulator's
+  double correction;          // of var
   ModeOf<I> mode[M];
   Slot parameter[P];
 

@@ -22,7 +22,7 @@ struct reduce_contiguous {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = 4, kItems = 4, kSingles = V > 1 && N == 1 ? 2 : 4;
+  static constexpr int kResident = resident<F, V>(4), kItems = 4, kSingles = V > 1 && N == 1 ? 2 : 4;
 
   // Elements at, at + 1, ... of a row, onto what came before them in it.
   template <int W, class P>
@@ -35,7 +35,7 @@ struct reduce_contiguous {
   TCU_DEVICE static void add(const P &p, State (&s)[V], const Pack<V, typename Map::Inputs> &x, Index position, Index at) {
     const Index weight = Index(p.mode[p.n_kept].weight);
 #pragma unroll
-    for (int v = 0; v < V; ++v) s[v] = F::combine(s[v], F::lift(apply_at<Map>(p, x, v), position + (at + v) * weight));
+    for (int v = 0; v < V; ++v) s[v] = F::add(s[v], apply_at<Map>(p, x, v), position + (at + v) * weight);
   }
   TCU_DEVICE static void clear(State (&s)[V]) {
 #pragma unroll
@@ -161,7 +161,7 @@ struct reduce_contiguous {
         if (!is_last(p, cell, p.split)) continue;
         s = combine_group<F>(fold_share<F>(parts, Index(p.split)), lanes, shared);
       }
-      if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(s));
+      if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(p, s, p.folded));
     }
   }
 };

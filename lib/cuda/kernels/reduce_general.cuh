@@ -13,7 +13,7 @@ struct reduce_general {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = 4;
+  static constexpr int kResident = resident<F, 1>(4);
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -33,11 +33,11 @@ struct reduce_general {
           decode(at, p, p.n_kept, p.n_kept + p.n_folded, r);
           Pack<1, typename Map::Inputs> x;
           load_pack<1, false>(x, p, at, 0, Index(0), 0);  // the offsets say all
-          s = F::combine(s, F::lift(apply_at<Map>(p, x, 0), at.weight));
+          s = F::add(s, apply_at<Map>(p, x, 0), at.weight);
         }
       }
       s = combine_group<F>(s, lanes, shared);
-      if (cell < n && lane == 0) store_one<Out>(p, o.out, F::post(s));
+      if (cell < n && lane == 0) store_one<Out>(p, o.out, F::post(p, s, p.folded));
     }
   }
 };

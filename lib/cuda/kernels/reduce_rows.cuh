@@ -15,7 +15,7 @@ struct reduce_rows {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = 4, kItems = N == 1 && V * sizeof(State) <= 32 ? 8 : 4;
+  static constexpr int kResident = resident<F, V>(4), kItems = N == 1 && V * sizeof(State) <= 32 ? 8 : 4;
 
   // Vectors i, i + lanes, ..., as many as Items, of the run at o; clamped: but for those from end on.
   template <int Items, bool kClamped, class P>
@@ -77,7 +77,7 @@ struct reduce_rows {
         if (!is_last(p, cell, split)) continue;
         all = combine_group<F>(fold_share<F>(parts, split), lanes, shared);
       }
-      if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(all));
+      if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(p, all, p.folded));
     }
   }
 };

@@ -15,15 +15,22 @@ struct reduce_small {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = 5, kItems = 4;
+  static constexpr int kResident = resident<F, V>(5), kItems = 4;
 
   template <class P>
   TCU_DEVICE static State fold_vector(const P &p, const Pack<V, typename Map::Inputs> &x, Index position, Index at) {
     const Index weight = Index(p.mode[p.n_kept].weight);
-    State e[V];
+    if constexpr (F::kAppends) {
+      State s = F::identity();
 #pragma unroll
-    for (int v = 0; v < V; ++v) e[v] = F::lift(apply_at<Map>(p, x, v), position + (at + v) * weight);
-    return combine_all<F>(e);
+      for (int v = 0; v < V; ++v) s = F::append(s, apply_at<Map>(p, x, v), position + (at + v) * weight);
+      return s;
+    } else {
+      State e[V];
+#pragma unroll
+      for (int v = 0; v < V; ++v) e[v] = F::lift(apply_at<Map>(p, x, v), position + (at + v) * weight);
+      return combine_all<F>(e);
+    }
   }
 
   template <class P>
@@ -61,7 +68,7 @@ struct reduce_small {
       for (int k = 0; k < kItems; ++k) {
         if (k & (each - 1)) continue;
         s[k] = combine_group<F>(s[k], lanes, static_cast<State *>(nullptr));
-        if (lane == 0 && cell(k) < n) store_one<Out>(p, o[k].out, F::post(s[k]));
+        if (lane == 0 && cell(k) < n) store_one<Out>(p, o[k].out, F::post(p, s[k], p.folded));
       }
     }
   }

@@ -54,7 +54,7 @@ struct ReduceSplit {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.block = kThreads;
-    const int state = 16;  // bytes, at most
+    const int state = std::max(16, state_bytes(p));  // bytes, at most
     int64_t units, elements;  // that are cut, and elements in one
     int64_t states = 1;       // of one part
     if (contiguous(p, d)) {

@@ -18,7 +18,7 @@ struct reduce_staged {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
   using Word = word_t<T, kVector<Types<T>>>;
-  static constexpr int V = kVector<Types<T>>, kResident = 6, kItems = 4;
+  static constexpr int V = kVector<Types<T>>, kResident = resident<F, 1>(6), kItems = 4;
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -58,7 +58,7 @@ struct reduce_staged {
           }
         }
         s = combine_group<F>(s, lanes, static_cast<State *>(nullptr));
-        if (segment < here && lane == 0) store_one<Out>(p, (first + segment) * Index(p.mode[0].out), F::post(s));
+        if (segment < here && lane == 0) store_one<Out>(p, (first + segment) * Index(p.mode[0].out), F::post(p, s, p.folded));
       }
       __syncthreads();
     }

@@ -18,7 +18,7 @@ struct reduce_strided {
   using State = typename F::State;
   static constexpr int V = kWide ? kVector<typename Map::Inputs> : 1;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = 4, kItems = N == 1 && V * sizeof(State) <= 32 ? 8 : 4;
+  static constexpr int kResident = resident<F, V>(4), kItems = N == 1 && V * sizeof(State) <= 32 ? 8 : 4;
 
   enum class Rows { kApart, kScattered, kAny };  // see rows_of
 
@@ -44,7 +44,7 @@ struct reduce_strided {
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         const auto e = apply_at<Map>(p, x[k], v);
-        s[v] = kRows == Rows::kApart ? F::append(s[v], e, position[k]) : F::combine(s[v], F::lift(e, position[k]));
+        s[v] = kRows == Rows::kApart ? F::append(s[v], e, position[k]) : F::add(s[v], e, position[k]);
       }
     }
   }
@@ -57,12 +57,12 @@ struct reduce_strided {
     Index r = begin + y;
 #pragma unroll 1
     for (; r + (Items - 1) * rows < end; r += Items * rows) round<kRows, Items, false>(p, s, o, element, accesses, r, end, rows);
-    // What is left in one go, of about its size: each round is a trip to the memory.
-    if constexpr (Items > 4)
-      if (r + 4 * rows < end) return round<kRows, 8, true>(p, s, o, element, accesses, r, end, rows);
-    if constexpr (Items > 2)
-      if (r + 2 * rows < end) return round<kRows, 4, true>(p, s, o, element, accesses, r, end, rows);
-    if (r < end) round<kRows, 2, true>(p, s, o, element, accesses, r, end, rows);
+    if (Items > 4 && r + 3 * rows < end) {
+      round<kRows, 4, false>(p, s, o, element, accesses, r, end, rows);
+      r += 4 * rows;
+    }
+#pragma unroll 1
+    for (; r < end; r += 2 * rows) round<kRows, 2, true>(p, s, o, element, accesses, r, end, rows);
   }
   template <class P>
   TCU_DEVICE static void column(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, Index begin, Index end,
@@ -148,13 +148,13 @@ struct reduce_strided {
           if (Out *const to = static_cast<Out *>(p.out) + at; stride == 1 && is_aligned<Out, V>(to)) {
             Vec<typename F::Post, V> all;
 #pragma unroll
-            for (int v = 0; v < V; ++v) all.at[v] = F::post(s[v]);
+            for (int v = 0; v < V; ++v) all.at[v] = F::post(p, s[v], p.folded);
             store(p, to, all);
             continue;
           }
         }
 #pragma unroll
-        for (int v = 0; v < V; ++v) store_one<Out>(p, at + v * stride, F::post(s[v]));
+        for (int v = 0; v < V; ++v) store_one<Out>(p, at + v * stride, F::post(p, s[v], p.folded));
         continue;
       }
       State mine = fold_rows<V>(s, lanes, shared);
@@ -172,7 +172,7 @@ struct reduce_strided {
       if (t < width && tile * width + t < kept) {
         Offsets<N, Index> to;
         decode(to, p, 0, p.n_kept, tile * width + t);
-        store_one<Out>(p, to.out, F::post(mine));
+        store_one<Out>(p, to.out, F::post(p, mine, p.folded));
       }
     }
   }
@@ -187,6 +187,7 @@ struct reduce_strided {
 namespace tcu::cuda::rows {
 
 struct ReduceStrided {
+  static constexpr int kMostState = 256;  // bytes of a thread's outputs: those of half a block fit the shared memory that a kernel has
   static bool accepts(const Problem &p, const Device &) {
     if (p.modes.size() < 2 || p.modes[0].role != Role::K || !fastest(p, Role::R)) return false;
     for (int k = 1; k <= p.n_inputs; ++k)
@@ -197,7 +198,7 @@ struct ReduceStrided {
   static int together(const Problem &p) {
     const int v = vector_of(p, false);
     const int64_t kept = p.kept(), rows = kept ? 8 * v / kept : 0;
-    if (is_arg(p.op) || v == 1 || p.modes.size() != 2 || p.modes[1].role != Role::R) return 1;
+    if (is_arg(p.op) || v == 1 || v * state_bytes(p) > kMostState || p.modes.size() != 2 || p.modes[1].role != Role::R) return 1;
     if (rows < 2 || (kept & (kept - 1)) || p.reduced() % rows) return 1;
     for (int k = 1; k <= p.n_inputs; ++k)
       if (p.modes[0].stride[k] != 1 || p.modes[1].stride[k] != kept || (1 << p.alignment[k]) < 16) return 1;
@@ -205,7 +206,7 @@ struct ReduceStrided {
   }
   static bool wide(const Problem &p) {
     const int v = vector_of(p, false);
-    if (v == 1) return false;
+    if (v == 1 || v * state_bytes(p) > kMostState) return false;
     if (together(p) > 1) return true;
     bool some = false;  // an input that is really read as vectors
     for (int k = 1; k <= p.n_inputs; ++k)

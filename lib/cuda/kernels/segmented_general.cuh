@@ -15,7 +15,7 @@ struct segmented_general {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = 4;
+  static constexpr int kResident = resident<F, 1>(4);
 
   // Offset number `at`, between least and the mode's extent.
   template <class P>
@@ -34,9 +34,10 @@ struct segmented_general {
       const Index cell = first + group;
       Offsets<N, Index> o;
       State s = F::identity();
+      Index begin = 0, end = 0;
       if (cell < n) {
         decode(o, p, 0, p.n_kept, cell);
-        const Index begin = offset(p, o.weight, Index(0)), end = offset(p, o.weight + 1, begin);
+        begin = offset(p, o.weight, Index(0)), end = offset(p, o.weight + 1, begin);
 #pragma unroll 4
         for (Index r = begin + lane; r < end; r += lanes) {
           Offsets<N, Index> at = o;
@@ -47,7 +48,7 @@ struct segmented_general {
         }
       }
       s = combine_group<F>(s, lanes, shared);
-      if (cell < n && lane == 0) store_one<Out>(p, o.out, F::post(s));
+      if (cell < n && lane == 0) store_one<Out>(p, o.out, F::post(p, s, int64_t(end - begin)));
     }
   }
 };

@@ -1,0 +1,85 @@
+// States of reductions that are several numbers, and what a state comes to at the end. Shared by both backends.
+//   A: float or double, the accumulator; every member is one.
+//   kNumbers      members: the column 'state' of reduce_ops.def
+//   identity(), lift(x), combine(a, b)    as in device/fold.cuh; combine is associative up to rounding
+//   append(a, x)  combine(a, lift(x)), for less
+#pragma once
+#include "core/scalar_math.h"
+
+namespace tcu {
+
+// 1 / n for a whole number n >= 1, within 2 ulp: what weights are made of, which need no more.
+TCU_FN float reciprocal(float n) {
+#if TCU_DEVICE_CODE
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(n));
+  return r;
+#else
+  return 1 / n;
+#endif
+}
+TCU_FN double reciprocal(double n) { return 1 / n; }
+
+// The mean, and the sum of squared distances from it, of `count` elements. One element is added as in Welford 1962 ("Note on a
+// method for calculating corrected sums of squares and products"), states are combined as in Chan, Golub and LeVeque 1983
+// ("Algorithms for computing the sample variance: analysis and recommendations").
+// The mean is origin + mean, where origin is the first element: so its rounding is measured by the spread of the elements and
+// not by their size. A float32 mean of 1e6 alone would stop moving after some thirty elements of standard deviation 1.
+template <class A>
+struct Moments {
+  static constexpr int kNumbers = 4;
+  A origin, mean, m2, count;
+
+  TCU_FN static Moments identity() { return {A(0), A(0), A(0), A(0)}; }
+  TCU_FN static Moments lift(A x) { return {x, A(0), x - x, A(1)}; }  // m2: NaN where x is not finite
+  TCU_FN static Moments append(Moments a, A x) {
+    const A origin = a.count > 0 ? a.origin : x, n = a.count + 1;
+    const A d = (x - origin) - a.mean, step = d * reciprocal(n);
+    return {origin, a.mean + step, a.m2 + d * (d - step), n};
+  }
+  // Both may be empty: then the weight is 0, and every product with it.
+  TCU_FN static Moments combine(Moments a, Moments b) {
+    const A origin = a.count > 0 ? a.origin : b.origin, n = a.count + b.count;
+    const A weight = b.count * reciprocal(n > 1 ? n : A(1));
+    const A d = (b.origin - origin) + (b.mean - a.mean);
+    return {origin, a.mean + d * weight, (a.m2 + b.m2) + d * (d * (a.count * weight)), n};
+  }
+  // NaN (0/0) or infinity where n <= correction.
+  TCU_FN A variance(int64_t n, double correction) const {
+    const double freedom = double(n) - correction;
+    return m2 / A(freedom > 0 ? freedom : 0);
+  }
+};
+
+// max, and the sum of exp(x - max): their logarithm cannot overflow before the result does. All -Inf: {-Inf, some count or 0};
+// +Inf: max is it; NaN: the sum is.
+template <class A>
+struct LogSum {
+  static constexpr int kNumbers = 2;
+  A max, sum;
+
+  TCU_FN static LogSum identity() { return {-limits<A>::inf(), A(0)}; }
+  TCU_FN static LogSum lift(A x) { return {x, A(1)}; }
+  TCU_FN static LogSum append(LogSum a, A x) {
+    const A e = decay(a.max, x);
+    return x > a.max ? LogSum{x, a.sum * e + 1} : LogSum{a.max, a.sum + e};
+  }
+  TCU_FN static LogSum combine(LogSum a, LogSum b) {
+    const A e = decay(a.max, b.max);
+    return b.max > a.max ? LogSum{b.max, a.sum * e + b.sum} : LogSum{a.max, a.sum + b.sum * e};
+  }
+  TCU_FN A value() const { return max + m::log(sum); }
+
+ private:
+  // exp(-|x - y|), where two equal infinities are no distance apart.
+  TCU_FN static A decay(A x, A y) { return m::exp(x == y ? A(0) : -m::abs_float(x - y)); }
+};
+
+// sum / n, of a real or complex sum.
+template <class A> TCU_FN A divided(A sum, int64_t n) {
+  using R = real_t<A>;
+  if constexpr (is_complex<A>) return A{sum.re / R(n), sum.im / R(n)};
+  else return sum / R(n);
+}
+
+}  // namespace tcu

@@ -1,0 +1,19 @@
+#include "cuda/ship_reduce.cuh"
+
+namespace tcu::cuda {
+namespace {
+template <class In>
+void ship_moments(ShippedTable &t) {
+  using A = compute_t<In>;
+  ship_fold<fold::var, In, A, In, false>(t, "var");  // of std too
+  ship_fold<fold::mean, In, A, In, false>(t, "mean");
+  ship_fold<fold::logsumexp, In, A, In, false>(t, "logsumexp");
+}
+}  // namespace
+void ship_reduce_moments(ShippedTable &t) {
+  ship_moments<float>(t);
+  ship_moments<double>(t);
+  ship_moments<f16_t>(t);
+  ship_moments<bf16_t>(t);
+}
+}  // namespace tcu::cuda
