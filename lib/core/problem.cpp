@@ -191,8 +191,13 @@ void build_modes(const Checked &c, int rank, const int64_t *extents, const Role 
     for (const Mode &m : p.modes) reach += __int128(m.extent) * std::llabs(m.stride[k]);
     narrow &= reach <= INT32_MAX;
   }
-  __int128 count = 1;
-  for (const Mode &m : p.modes) count = std::min<__int128>(count * std::max<int64_t>(m.extent, 1), __int128(1) << 62);
+  // Elements are in one segment each: segments and elements are no two modes of one space.
+  __int128 count = 1, elements = 1;
+  for (const Mode &m : p.modes) {
+    __int128 &n = segments && m.role == Role::R ? elements : count;
+    n = std::min<__int128>(n * std::max<int64_t>(m.extent, 1), __int128(1) << 62);
+  }
+  count = std::max(count, elements);
   // 2^30 and not 2^31: kernels may step past the end by a grid's width before they compare
   p.index_bits = narrow && count <= (1 << 30) ? 32 : 64;
 }

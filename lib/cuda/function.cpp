@@ -1,14 +1,10 @@
 #include "cuda/function.h"
 
-#include <map>
-#include <mutex>
-#include <tuple>
-
 #include "cuda/cuda_error.h"
 
 namespace tcu::cuda {
 
-Function resolve(const Instance &f, int ordinal) {
+Function resolve(const Instance &f, int ordinal, int shared_bytes) {
   const OnDevice guard(ordinal);
   Function resolved;
   resolved.ordinal = ordinal;
@@ -20,25 +16,13 @@ Function resolve(const Instance &f, int ordinal) {
   const RelaxedCapture relaxed;  // the runtime may load the function's code now
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, resolved.handle), "loading a kernel");
-  resolved.max_threads = attributes.maxThreadsPerBlock;
-  return resolved;
-}
-
-int Function::blocks_per_processor(int block, int shared_bytes) const {
-  using Key = std::tuple<const void *, int, int, int>;
-  static std::mutex mutex;
-  static auto &known = *new std::map<Key, int>;  // outlives every thread that may ask
-  const Key key{handle, ordinal, block, shared_bytes};
-  {
-    std::lock_guard lock(mutex);
-    if (const auto at = known.find(key); at != known.end()) return at->second;
+  if (shared_bytes > 0) {  // more than 48 KiB has to be allowed; as much as there is, for plans of one function may differ
+    int most = 0;
+    check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal), "asking for a block's shared memory");
+    check(cudaFuncSetAttribute(resolved.handle, cudaFuncAttributeMaxDynamicSharedMemorySize, most - int(attributes.sharedSizeBytes)),
+          "asking for shared memory");
   }
-  const OnDevice guard(ordinal);
-  int blocks = 0;
-  check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, handle, block, size_t(shared_bytes)),
-        "asking for a kernel's occupancy");
-  std::lock_guard lock(mutex);
-  return known.emplace(key, blocks).first->second;
+  return resolved;
 }
 
 }  // namespace tcu::cuda

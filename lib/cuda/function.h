@@ -35,16 +35,14 @@ int shipped_selector(const std::string &name);
 struct Function {
   const void *handle = nullptr;
   bool compiled = false;   // at run time
-  int max_threads = 1024;
   int ordinal = 0;         // of the device that launch() makes current
-  int blocks_per_processor(int block, int shared_bytes) const;
 };
 
 // Compiles source for the current device, through the memory and the disk cache; fails with Code::library without NVRTC
 // (jit.cpp).
 const void *compile(const Instance &f, int ordinal);
-// shipped, or compiled: the one place that decides (function.cpp).
-Function resolve(const Instance &f, int ordinal);
+// shipped, or compiled: the one place that decides (function.cpp). shared_bytes: whether launches will ask for dynamic shared memory.
+Function resolve(const Instance &f, int ordinal, int shared_bytes);
 
 // All of the project's kernels take one struct by value (launch.cpp). Checks the launch's error at once.
 void launch(const Function &f, const LaunchConfig &config, const void *params, void *stream);

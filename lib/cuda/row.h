@@ -16,10 +16,16 @@ inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline std::string type_text(DType d) { return info(d).compute; }
 inline std::string storage_text(DType d) { return info(d).storage; }
 inline std::string index_text(const Problem &p) { return p.index_bits == 32 ? "int32_t" : "int64_t"; }
-// std is var with a root at the end (kRoot).
-inline std::string fold_text(ReduceOp op) { return std::string("fold::") + info(op == ReduceOp::std ? ReduceOp::var : op).name; }
+// The struct of device/fold.cuh: mean is sum, and std is var, with something more at the end (kMean, kRoot).
+inline std::string fold_text(ReduceOp op) {
+  const ReduceOp runs = op == ReduceOp::mean ? ReduceOp::sum : op == ReduceOp::std ? ReduceOp::var : op;
+  return std::string("fold::") + info(runs).name;
+}
 // Bytes of a fold's State, at most.
-inline int state_bytes(const Problem &p) { return is_arg(p.op) ? 16 : info(p.op).numbers * bytes_of(p.acc); }
+inline int state_bytes(const Problem &p) {
+  if (is_arg(p.op)) return p.index_bits == 32 && bytes_of(p.acc) <= 4 ? 8 : 16;
+  return info(p.op).numbers * bytes_of(p.acc);
+}
 
 // Elements of one step: kVector of device/map.cuh.
 int vector_of(const Problem &p, bool with_out);

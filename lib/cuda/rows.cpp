@@ -14,10 +14,12 @@
 #include "kernels/reduce_small.cuh"
 #include "kernels/reduce_split.cuh"
 #include "kernels/reduce_strided.cuh"
+#include "kernels/reduce_virtual.cuh"
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_along.cuh"
 #include "kernels/scan_lookback.cuh"
 #include "kernels/scan_split.cuh"
+#include "kernels/segmented_balanced.cuh"
 #include "kernels/segmented_general.cuh"
 
 namespace tcu::cuda {
@@ -68,7 +70,7 @@ template <class Row>
 std::shared_ptr<const void> prepare(const Problem &p, const LaunchConfig &config, Backend &backend) {
   auto prepared = std::make_shared<Prepared>();
   const Instance f = Row::instance(p, config);
-  prepared->function = resolve(f, backend.device().ordinal);
+  prepared->function = resolve(f, backend.device().ordinal, config.shared_bytes);
   prepared->size = f.size;
   if (!prepared->function.compiled) prepared->selector = shipped_selector(name_of(f));
   prepared->parameters = f.map.parameters;
@@ -91,15 +93,18 @@ constexpr Kernel table[] = {
     row<rows::BroadcastTranspose>("broadcast.transpose", Family::broadcast),
     row<rows::BroadcastDense>("broadcast.dense", Family::broadcast),
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
+    row<rows::ReduceTiny>("reduce.tiny", Family::reduce),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),
     row<rows::ReduceSplit>("reduce.split", Family::reduce),
     row<rows::ReduceContiguous>("reduce.contiguous", Family::reduce),
     row<rows::ReduceStrided>("reduce.strided", Family::reduce),
     row<rows::ReduceGeneral>("reduce.general", Family::reduce),
+    row<rows::ReduceVirtual>("reduce.virtual", Family::reduce),  // after what takes everything: for pins alone
     row<rows::ScanLookback>("scan.lookback", Family::scan),
     row<rows::ScanSplit>("scan.split", Family::scan),
     row<rows::ScanLines>("scan.lines", Family::scan),
     row<rows::ScanGeneral>("scan.general", Family::scan),
+    row<rows::SegmentedBalanced>("segmented.balanced", Family::segmented),
     row<rows::SegmentedGeneral>("segmented.general", Family::segmented),
 };
 

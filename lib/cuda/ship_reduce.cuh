@@ -7,12 +7,13 @@
 #include "kernels/reduce_small.cuh"
 #include "kernels/reduce_staged.cuh"
 #include "kernels/reduce_strided.cuh"
+#include "kernels/segmented_balanced.cuh"
 #include "kernels/segmented_general.cuh"
 
 namespace tcu::cuda {
 
-// kGeneral: also for modes that only reduce.general takes, and for segments.
-template <class Op_, class Acc, class Out, bool kGeneral, class Map>
+// kSegments: for tcu_segmented_reduce too.
+template <class Op_, class Acc, class Out, bool kSegments, class Map>
 void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const Expr> &expr, DType in) {
   const std::string fold = std::string("fold::") + op, acc = text_of<Acc>(), out = text_of<Out>(), index = "int32_t";
   t.add("reduce_contiguous", {fold, acc, out, index}, expr, {in},
@@ -27,16 +28,18 @@ void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const E
         kernel_address<&entry<reduce_strided<Map, Op_, Acc, Out, int32_t, false>>>());
   t.add("reduce_strided", {fold, acc, out, index, "true"}, expr, {in},
         kernel_address<&entry<reduce_strided<Map, Op_, Acc, Out, int32_t, true>>>());
-  if constexpr (kGeneral) {
-    t.add("reduce_general", {fold, acc, out, index}, expr, {in},
-          kernel_address<&entry<reduce_general<Map, Op_, Acc, Out, int32_t>>>());
+  t.add("reduce_general", {fold, acc, out, index}, expr, {in},
+        kernel_address<&entry<reduce_general<Map, Op_, Acc, Out, int32_t>>>());
+  if constexpr (kSegments) {
     t.add("segmented_general", {fold, acc, out, index}, expr, {in},
           kernel_address<&entry<segmented_general<Map, Op_, Acc, Out, int32_t>>>());
+    t.add("segmented_balanced", {fold, acc, out, index}, expr, {in},
+          kernel_address<&entry<segmented_balanced<Map, Op_, Acc, Out, int32_t>>>());
   }
 }
-template <class Op_, class In, class Acc, class Out, bool kGeneral>
+template <class Op_, class In, class Acc, class Out, bool kSegments>
 void ship_fold(ShippedTable &t, const char *op) {
-  ship_fold_of<Op_, Acc, Out, kGeneral, Identity<In>>(t, op, Expr::identity(), dtype_of<In>::value);
+  ship_fold_of<Op_, Acc, Out, kSegments, Identity<In>>(t, op, Expr::identity(), dtype_of<In>::value);
 }
 template <class In, class Sum>
 void ship_folds(ShippedTable &t) {
@@ -44,9 +47,9 @@ void ship_folds(ShippedTable &t) {
   using Out = stored_t<In, Sum>;
   ship_fold<fold::sum, In, Sum, Out, true>(t, "sum");
   ship_fold<fold::max, In, T, In, true>(t, "max");
-  ship_fold<fold::argmax, In, T, int64_t, true>(t, "argmax");
-  ship_fold<fold::prod, In, Sum, Out, true>(t, "prod");
-  ship_fold<fold::min, In, T, In, true>(t, "min");
+  ship_fold<fold::argmax, In, T, int64_t, false>(t, "argmax");
+  ship_fold<fold::prod, In, Sum, Out, false>(t, "prod");
+  ship_fold<fold::min, In, T, In, false>(t, "min");
   ship_fold<fold::argmin, In, T, int64_t, false>(t, "argmin");
 }
 template <class F, Op op, class In>

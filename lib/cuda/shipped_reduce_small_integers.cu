@@ -2,9 +2,9 @@
 
 namespace tcu::cuda {
 void ship_reduce_small_integers(ShippedTable &t) {
-  ship_fold<fold::any, bool, bool, bool, true>(t, "any");
-  ship_fold<fold::all, bool, bool, bool, true>(t, "all");
-  ship_fold<fold::count, bool, int64_t, int64_t, true>(t, "count");
+  ship_fold<fold::any, bool, bool, bool, false>(t, "any");
+  ship_fold<fold::all, bool, bool, bool, false>(t, "all");
+  ship_fold<fold::count, bool, int64_t, int64_t, false>(t, "count");
   ship_fold<fold::sum, bool, int64_t, int64_t, false>(t, "sum");
   ship_fold<fold::sum, uint8_t, uint64_t, uint64_t, false>(t, "sum");
   ship_fold<fold::sum, int8_t, int64_t, int64_t, false>(t, "sum");

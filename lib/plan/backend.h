@@ -56,7 +56,7 @@ struct Execution {
 
 // Device memory that stays with a stream, for all that is queued there, one after another.
 struct Scratch {
-  static constexpr size_t kZeroed = 16 << 10, kRest = 48 << 10;  // bytes
+  static constexpr size_t kZeroed = 64 << 10, kRest = 128 << 10;  // bytes
   void *zeroed = nullptr;  // zero whenever a kernel begins: every kernel leaves it so. Null: there is none for this stream
   void *rest = nullptr;
 };

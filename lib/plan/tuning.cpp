@@ -26,6 +26,7 @@ constexpr Tuning table[] = {
     {"scan.lookback",       0,    0,     3},   // as many as are resident
     {"scan.lines",          0,    0,     16},  // untuned
     {"scan.general",        0,    0,     16},  // untuned
+    {"segmented.balanced",  0,    0,     4},   // as many as are resident
     {"segmented.general",   0,    0,     16},  // untuned
     {nullptr,               0,    0,     8},
 };

@@ -90,6 +90,10 @@ struct converts : is_result {
 struct sum : converts {
   template <class A> TCU_DEVICE static A identity() { return identity_sum<A>(); }
   template <class A> TCU_DEVICE static A combine(A a, A b) { return m::add(a, b); }
+  template <class P, class A> TCU_DEVICE static A post(const P &p, A s, int64_t n) {
+    if constexpr (is_float<A> || is_complex<A>) return p.flags & kMean ? divided(s, n) : s;
+    else return s;
+  }
 };
 struct prod : converts {
   template <class A> TCU_DEVICE static A identity() { return identity_prod<A>(); }
@@ -115,9 +119,6 @@ struct count : is_result {
   template <class A> TCU_DEVICE static A identity() { return A(0); }
   template <class A, class E> TCU_DEVICE static A lift(E e) { return tcu::convert<A>(tcu::convert<bool>(e)); }
   template <class A> TCU_DEVICE static A combine(A a, A b) { return m::add(a, b); }
-};
-struct mean : sum {
-  template <class P, class A> TCU_DEVICE static A post(const P &, A s, int64_t n) { return divided(s, n); }
 };
 struct norm : sum {
   template <class A, class E> TCU_DEVICE static A lift(E e) {

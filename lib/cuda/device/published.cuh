@@ -41,6 +41,14 @@ struct Published {
     for (int k = 0; k < kWords; ++k) all &= at[k] >> 32 != 0;
     return all;
   }
+  // What stands at `from`, once it does; this is what was seen there so far.
+  TCU_DEVICE Acc wait(const uint64_t *from) {
+    while (!written()) {
+      __nanosleep(20);
+      *this = ask(from);
+    }
+    return value();
+  }
   TCU_DEVICE Acc value() const {
     Pieces x;
 #pragma unroll

@@ -5,8 +5,8 @@
 // after its last whole vector go one by one, and so do all where an input is misaligned against the first or not contiguous.
 // Of further R modes, lanes that a short row leaves idle take other rows; where every row is whole vectors, the lanes walk the
 // vectors of all rows as one list.
-// With p.split > 1 (lanes == block) a row, or the list of rows, is cut into parts of p.chunk, and the last block to finish
-// combines them in order (device/split.cuh).
+// With p.split > 1 (lanes == block) a row, or the list of rows, is cut into parts of p.chunk, which are put together
+// in order (device/split.cuh).
 // A thread adds into V accumulators, those form a tree, and so do the lanes: the error of a sum grows like
 // n / (lanes V) + log(lanes V).
 #pragma once
@@ -154,13 +154,7 @@ struct reduce_contiguous {
         decode(o, p, 0, p.n_kept, cell);
         s = segment(p, o, part, lane, lanes);
       }
-      s = combine_group<F>(s, lanes, shared);
-      if (p.split > 1) {  // lanes == blockDim.x: every item is in range
-        State *parts = static_cast<State *>(p.workspace) + cell * Index(p.split);
-        if (threadIdx.x == 0) parts[part] = s;
-        if (!is_last(p, cell, p.split)) continue;
-        s = combine_group<F>(fold_share<F>(parts, Index(p.split)), lanes, shared);
-      }
+      if (!combine_parts<F>(p, s, cell, part, lanes, shared)) continue;  // with parts, lanes == block: every item is in range
       if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(p, s, p.folded));
     }
   }

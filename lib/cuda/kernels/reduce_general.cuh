@@ -1,4 +1,4 @@
-// reduce.general: any modes, any strides, no R mode too: what no other row takes.
+// reduce.general: any modes, any strides, no R mode too: what no other row takes; and reduce.tiny.
 // p.lanes threads (a power of two up to the block) work on one output, element by element: each decodes its place among all
 // R modes. Neighbouring lanes take neighbouring elements of the fastest R mode.
 #pragma once
@@ -18,7 +18,7 @@ struct reduce_general {
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(State, shared, 32);
-    const int lanes = p.lanes, groups = kThreads / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
+    const int lanes = p.lanes, groups = int(blockDim.x) / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
     const Index n = Index(p.kept), folded = Index(p.folded), step = Index(gridDim.x) * groups;
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * groups; first < n; first += step) {
@@ -64,6 +64,14 @@ struct ReduceGeneral {
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
     return make_instance(p, "reduce_general", {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)});
+  }
+};
+
+// reduce.tiny: few outputs of few elements. What counts is how few steps there are one after another, and how little code.
+struct ReduceTiny : ReduceGeneral {
+  static constexpr int64_t kMost = 8192;  // elements
+  static bool accepts(const Problem &p, const Device &) {
+    return p.kept() > 1 && p.reduced() > 1 && p.kept() <= kMost && p.reduced() <= kMost / p.kept();
   }
 };
 

@@ -70,13 +70,8 @@ struct reduce_rows {
           s[0] = F::append(s[0], apply_at<Map>(p, x, 0), o.weight + rest * Index(p.mode[p.n_kept].weight));
         }
       }
-      State all = combine_group<F>(combine_all<F>(s), lanes, shared);
-      if (split > 1) {  // lanes == block: every item is in range
-        State *const parts = static_cast<State *>(p.workspace) + cell * split;
-        if (threadIdx.x == 0) parts[part] = all;
-        if (!is_last(p, cell, split)) continue;
-        all = combine_group<F>(fold_share<F>(parts, split), lanes, shared);
-      }
+      State all = combine_all<F>(s);
+      if (!combine_parts<F>(p, all, cell, part, lanes, shared)) continue;  // with parts, lanes == block: every item is in range
       if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(p, all, p.folded));
     }
   }

@@ -1,7 +1,7 @@
 // reduce.split: few outputs with many elements each ('R', 'R K', 'K R' and so on).
 // The elements of one output (contiguous, variants 0 and 3) or of a tile of neighbouring outputs (strided, variants 1 and 2) are cut
-// into parts, a block each, so that the whole device has work; the last block to finish combines the parts in a fixed
-// order. The bodies are those of reduce.contiguous and reduce.strided; how parts meet is in device/split.cuh.
+// into parts, a block each, so that the whole device has work. The bodies are those of reduce.contiguous and reduce.strided; how
+// parts are put together is in device/split.cuh.
 #pragma once
 #include "kernels/reduce_contiguous.cuh"
 #include "kernels/reduce_strided.cuh"
@@ -54,7 +54,6 @@ struct ReduceSplit {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.block = kThreads;
-    const int state = std::max(16, state_bytes(p));  // bytes, at most
     int64_t units, elements;  // that are cut, and elements in one
     int64_t states = 1;       // of one part
     if (contiguous(p, d)) {
@@ -78,8 +77,10 @@ struct ReduceSplit {
     c.split = c.variant == 3 ? parts : ceil_div(units, c.chunk);
     c.grid = std::min<int64_t>(n * c.split, INT32_MAX);
     if (c.split > 1) {
-      c.zeroed_bytes = size_t(ceil_div(n * 4, 16) * 16), c.leaves_zero = true;
-      c.workspace_bytes = c.zeroed_bytes + size_t(n * c.split * states * state);
+      const bool published = contiguous(p, d);  // else tickets, and the states in the rest
+      c.zeroed_bytes = published ? size_t(n * (c.split - 1) * published_words(state_bytes(p)) * 8) : size_t(ceil_div(n * 4, 16) * 16);
+      c.workspace_bytes = c.zeroed_bytes + (published ? 0 : size_t(n * c.split * states * state_bytes(p)));
+      c.leaves_zero = true;
     }
     return c;
   }

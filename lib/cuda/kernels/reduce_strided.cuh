@@ -20,6 +20,8 @@ struct reduce_strided {
   static constexpr int N = Map::Inputs::size;
   static constexpr int kResident = resident<F, V>(4), kItems = N == 1 && V * sizeof(State) <= 32 ? 8 : 4;
 
+  static constexpr int kParts = V * sizeof(State) <= 16 ? 8 : V * sizeof(State) <= 32 ? 4 : 1;  // whose states are in flight
+
   enum class Rows { kApart, kScattered, kAny };  // see rows_of
 
   // Rows r, r + rows, ..., as many as Items; clamped: but for those from end on.
@@ -74,50 +76,33 @@ struct reduce_strided {
     else rows_of<Rows::kScattered, 4>(p, s, o, element, 0, begin, end, y, rows);
   }
 
-  // W states of each thread: of columns x W, x W + 1, ... of its row y, where t = y lanes + x. Combines the rows; thread t then has
-  // column t, of lanes W <= kThreads. At least two rows.
+  // W states of each thread: of outputs x W to x W + W - 1 of its row y, where t = y lanes + x. Combines the rows: thread t then has
+  // output t, of the lanes W that there are. A row's outputs are no more than the block's threads.
   template <int W>
   TCU_DEVICE static State fold_rows(State (&s)[W], int lanes, State *shared) {
-    const int t = int(threadIdx.x), x = t % lanes, y = t / lanes;
-    const int pitch = W > 1 && lanes >= 32 ? lanes + 32 / W : lanes;  // neither writing nor reading meets in a bank
-    const auto slot = [&](int row, int w, int lane) -> State & { return shared[(row * W + w) * pitch + lane]; };
-    int h = kThreads / lanes / 2;
+    const int t = int(threadIdx.x), across = lanes < 32 ? 32 : lanes, group = t / across, x = t % across;
 #pragma unroll 1
-    for (;; h /= 2) {
-      const bool last = h <= 8;
-      if (y >= h && y < 2 * h) {
+    for (int h = 16; h >= lanes; h /= 2)  // the rows of a warp
 #pragma unroll
-        for (int w = 0; w < W; ++w) slot(y - h, w, x) = s[w];
-      }
-      __syncthreads();
-      if (y < h) {
+      for (int w = 0; w < W; ++w) s[w] = F::combine(s[w], shuffle_xor(s[w], h));
+    const auto slot = [&](int of, int w, int lane) -> State & { return shared[(of * W + w) * lanes + lane]; };
+    __syncthreads();  // the last call's states may still be being read
+    if (x < lanes) {
 #pragma unroll
-        for (int w = 0; w < W; ++w) {
-          s[w] = F::combine(s[w], slot(y, w, x));
-          if (last) slot(y, w, x) = s[w];
-        }
-      }
-      __syncthreads();
-      if (last) break;
+      for (int w = 0; w < W; ++w) slot(group, w, x) = s[w];
     }
+    __syncthreads();
     State all = F::identity();
     if (t < lanes * W) {
 #pragma unroll 1
-      for (int row = 0; row < h; ++row) all = F::combine(all, slot(row, t % W, t / W));
+      for (int g = 0; g < kThreads / across; ++g) all = F::combine(all, slot(g, t % W, t / W));
     }
-    __syncthreads();
     return all;
-  }
-
-  // Column t of n parts of `width` columns each, a power of two up to kThreads: a thread's share is of one column.
-  TCU_DEVICE static State add_parts(const State *parts, Index n, int width, State *shared) {
-    State s[1] = {fold_share<F>(parts, n * width)};
-    return width < kThreads ? fold_rows<1>(s, width, shared) : s[0];
   }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(State, shared, kThreads / 2 * (V + 1));
+    TCU_SHARED(State, shared, kThreads * (V < 8 ? V : 8));
     const int lanes = p.lanes, t = int(threadIdx.x), x = t % lanes, y = t / lanes, rows = kThreads / lanes;
     const int tile_width = lanes * V;
     const Index together = Index(p.detail), kept = Index(p.kept), split = Index(p.split);
@@ -157,17 +142,38 @@ struct reduce_strided {
         for (int v = 0; v < V; ++v) store_one<Out>(p, at + v * stride, F::post(p, s[v], p.folded));
         continue;
       }
-      State mine = fold_rows<V>(s, lanes, shared);
-      int width = lanes * V;
+      State mine;
+      bool whole = split == 1;
+#pragma unroll 1
+      for (;;) {  // once for the part, and once for all parts: the second time the code is in the caches
+        mine = fold_rows<V>(s, lanes, shared);
+        if (whole) break;
+        State *const parts = static_cast<State *>(p.workspace) + tile * split * tile_width;
+        if (t < tile_width) parts[part * tile_width + t] = mine;
+        if (!is_last(p, tile, split)) break;
+        whole = true;
+#pragma unroll
+        for (int v = 0; v < V; ++v) s[v] = F::identity();
+#pragma unroll 1
+        for (Index r = y; r < split; r += kParts * rows) {
+          State left[kParts][V];
+#pragma unroll
+          for (int k = 0; k < kParts; ++k)
+#pragma unroll
+            for (int v = 0; v < V; ++v)
+              left[k][v] = parts[(r + k * rows < split ? r + k * rows : split - 1) * tile_width + x * V + v];
+#pragma unroll
+          for (int k = 0; k < kParts; ++k)
+#pragma unroll
+            for (int v = 0; v < V; ++v)
+              if (r + k * rows < split) s[v] = F::combine(s[v], left[k][v]);
+        }
+      }
+      if (!whole) continue;
+      int width = tile_width;
       if (together > 1) {
         State own[1] = {mine};
         mine = fold_rows<1>(own, width = int(kept), shared);
-      }
-      if (split > 1) {
-        State *const parts = static_cast<State *>(p.workspace) + tile * split * width;
-        if (t < width) parts[part * width + t] = mine;
-        if (!is_last(p, tile, split)) continue;
-        mine = add_parts(parts, split, width, shared);
       }
       if (t < width && tile * width + t < kept) {
         Offsets<N, Index> to;
@@ -187,7 +193,7 @@ struct reduce_strided {
 namespace tcu::cuda::rows {
 
 struct ReduceStrided {
-  static constexpr int kMostState = 256;  // bytes of a thread's outputs: those of half a block fit the shared memory that a kernel has
+  static constexpr int kMostState = 128;  // bytes of a thread's outputs: a block's fit the shared memory that a kernel has
   static bool accepts(const Problem &p, const Device &) {
     if (p.modes.size() < 2 || p.modes[0].role != Role::K || !fastest(p, Role::R)) return false;
     for (int k = 1; k <= p.n_inputs; ++k)

@@ -214,11 +214,7 @@ struct scan_lookback {
       Acc e[kItems][V], below[kItems], all[kItems];
       put.lift(p, stages, staged, put_stage, e);
       scan_lanes<F>(e, below, all, lane, 32);
-      while (!known.written()) {
-        __nanosleep(20);
-        known = W::ask(before + tile * W::kWords);
-      }
-      Acc base = known.value();
+      Acc base = known.wait(before + tile * W::kWords);
 #pragma unroll
       for (int w = 0; w < kWarps - 1; ++w)
         if (w < warp) base = F::combine(base, sums[put_stage * kWarps + w]);

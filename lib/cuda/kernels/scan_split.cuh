@@ -93,7 +93,7 @@ struct scan_split {
     if (part % kFan == kFan - 1) publish(parts + group, upto);
     const Acc far = gather(word, parts + super * kFan, int(group - super * kFan), earlier, lanes, column);
     Acc before = p.init.template as<Acc>();
-    if (super > 0) before = wait(word(parts + groups + super - 1));
+    if (super > 0) before = known(word(parts + groups + super - 1));
     before = F::combine(before, far);
     if ((part + 1) % (kFan * kFan) == 0) publish(parts + groups + super, F::combine(before, upto));
     before = F::combine(before, near);
@@ -127,18 +127,11 @@ struct scan_split {
     }
   }
 
-  TCU_DEVICE static Acc wait(const uint64_t *from) {
-    W w = W::ask(from);
-    while (!w.written()) {
-      __nanosleep(20);
-      w = W::ask(from);
-    }
-    return w.value();
-  }
+  TCU_DEVICE static Acc known(const uint64_t *at) { return W::ask(at).wait(at); }
   // What was published at `from` and the count - 1 words after it, in their order.
   template <class Word>
   TCU_DEVICE static Acc gather(const Word &word, Index from, int count, Acc *shared, int lanes, int column) {
-    for (int k = int(threadIdx.x) / lanes; k < count; k += kThreads / lanes) shared[k * lanes + column] = wait(word(from + k));
+    for (int k = int(threadIdx.x) / lanes; k < count; k += kThreads / lanes) shared[k * lanes + column] = known(word(from + k));
     __syncthreads();
     const Acc all = fold(shared, count, lanes, column);
     __syncthreads();
@@ -178,8 +171,7 @@ struct ScanSplit {
   }
   static LaunchConfig configure(const Problem &p, const Device &) {
     LaunchConfig c;
-    c.block = kThreads, c.lanes = lanes(p), c.chunk = steps(p);
-    c.split = ceil_div(fastest(p, Role::S)->extent, c.chunk);
+    c.block = kThreads, c.lanes = lanes(p), c.split = ceil_div(fastest(p, Role::S)->extent, steps(p));
     c.grid = tiles(p) * c.split;
     c.shared_bytes = int(kThreads * split_items(ScanLookback::input_bytes(p)) * ScanLookback::input_bytes(p));
     const int64_t groups = ceil_div(c.split, kFan), words = c.split + groups + ceil_div(groups, kFan);
