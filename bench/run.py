@@ -44,7 +44,7 @@ PEERS = {
 PYTHON_MODULES = {"numpy": "numpy", "torch": "torch", "jax": "jax", "cupy": "cupy"}
 # What a run without --group covers.
 GROUPS = {("cpu", True): ["cpu"], ("cpu", False): ["cpu"], ("cuda", True): ["h200_first"],
-          ("cuda", False): ["h200_first", "targets", "users"]}
+          ("cuda", False): ["h200_first", "targets", "users", "statistics"]}
 
 
 def say(*words):
@@ -55,7 +55,7 @@ def arguments():
     p = argparse.ArgumentParser(prog="./run bench", description=__doc__.split("\n")[0])
     p.add_argument("--device", choices=["cpu", "cuda"], help="default: cuda where nvidia-smi finds a GPU")
     p.add_argument("--quick", action="store_true", help="fewer cases and samples; under 3 minutes in all")
-    p.add_argument("--group", action="append", help="of cases.json: cpu, h200_first, targets, users, huge, papers")
+    p.add_argument("--group", action="append", help="of cases.json: cpu, h200_first, targets, users, statistics, huge, papers")
     p.add_argument("--case", action="append", help="only cases whose name contains this; leaves latest.json alone")
     p.add_argument("--dtype", action="append")
     p.add_argument("--family", action="append")
@@ -325,6 +325,7 @@ def main():
               "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
               "source": output_of("./run", "source-hash"), "quick": args.quick, "groups": groups,
               "peers": {w: metas.get(w, "") for w in peers}, "seconds": round(time.monotonic() - start),
+              "launch_host_us": metas.get("launch_host_us"),
               "left_out": [m["value"] for m in lines if m.get("meta") == "left out"], "ceilings": points, "rows": rows}
     if experiments:
         write_papers(experiments, result, papers.library_rows(device), cases, folder, is_whole)

@@ -184,6 +184,25 @@ std::vector<Variant> variants_of(const Mix &mix, const Arena &arena, int process
   return mix.writes ? variants_of<1, 1>(arena, processors) : variants_of<1, 0>(arena, processors);
 }
 
+// What a launch costs the host: the median of 33, each with an empty queue, of a kernel that takes as many bytes as ours.
+struct Bytes {
+  char at[832];
+};
+__global__ void nothing(const __grid_constant__ Bytes) {}
+
+double launch_host_us() {
+  std::vector<double> times;
+  for (int i = 0; i < 43; i++) {
+    MUST(cudaDeviceSynchronize());
+    const auto start = std::chrono::steady_clock::now();
+    nothing<<<1, 256>>>(Bytes{});
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+    if (i >= 10) times.push_back(took.count());
+  }
+  std::nth_element(times.begin(), times.begin() + 16, times.end());
+  return times[16];
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
@@ -203,6 +222,7 @@ int main(int argc, char **argv) {
   MUST(cudaDriverGetVersion(&driver));
   std::fprintf(out, "{\"meta\": \"device\", \"value\": \"%s\"}\n{\"meta\": \"driver_cuda\", \"value\": \"%d.%d\"}\n",
                device.name, driver / 1000, driver % 1000 / 10);
+  std::fprintf(out, "{\"meta\": \"launch_host_us\", \"value\": %.2f}\n", launch_host_us());
   size_t largest = size_t{1} << 32, free_bytes = 0, all_bytes = 0;
   MUST(cudaMemGetInfo(&free_bytes, &all_bytes));
   while (largest + 3 * plug_bytes > free_bytes) largest /= 4;

@@ -1,6 +1,8 @@
-# Julia's Base on the cases, results written into arrays that are there already. No packages; Julia 1.5 or newer.
+# Julia's Base on the cases (and Statistics, which comes with it), results written into arrays that are there already. No packages;
+# Julia 1.5 or newer.
 #   julia --startup-file=no bench/peers/base.jl [--cases FILE] [--out FILE] [--group G] [--case NAME] [--dtype D]
 #                                               [--budget SECONDS] [--quick]
+using Statistics
 include("json.jl")
 
 const START = time()
@@ -42,6 +44,17 @@ function mapper(inner, n)
     return eval(:((out, $(names...)) -> $body))
 end
 
+# f(x, dims). In Float16 sums would overflow, and means drift.
+function logsumexp(x, dims)
+    most = maximum(x; dims=dims)
+    return most .+ log.(sum(exp.(x .- most); dims=dims))
+end
+wide(x) = eltype(x) == Float16 ? Float32.(x) : x
+const STATISTICS = Dict("mean" => (x, dims) -> mean(wide(x); dims=dims), "var" => (x, dims) -> var(wide(x); dims=dims),
+                        "std" => (x, dims) -> std(wide(x); dims=dims),
+                        "norm" => (x, dims) -> sqrt.(sum(abs2, wide(x); dims=dims)),
+                        "logsumexp" => (x, dims) -> logsumexp(wide(x), dims))
+
 # The ways in which a user of Base would write the case; the fastest counts. Each takes (out, inputs...).
 function ways(c, n)
     outer = c["family"] == "broadcast" ? nothing : match(r"^(\w+)\((.*)\)$", c["expr"])
@@ -53,6 +66,11 @@ function ways(c, n)
         f === identity || return Pair[]
         return length(c["shape"]) == 1 ? ["cumsum!" => (out, a) -> cumsum!(out, a)] :
                ["cumsum!" => (out, a) -> cumsum!(out, a; dims=dims[1])]
+    end
+    if haskey(STATISTICS, fold)
+        f === identity || return Pair[]
+        statistic = STATISTICS[fold]
+        return Pair[fold => (out, a) -> statistic(a, dims)]
     end
     folds = Dict("sum" => (sum, sum!), "max" => (maximum, maximum!), "min" => (minimum, minimum!))
     haskey(folds, fold) || return Pair[]
@@ -92,11 +110,14 @@ function compare(c, out, inputs)
         ref = Base.invokelatest(mapper(c["expr"], length(inputs)), similar(out, Float64), wide...)
     elseif outer[1] == "cumsum"
         ref = length(c["shape"]) == 1 ? cumsum(wide[1]) : cumsum(wide[1]; dims=Int(c["dims"][1]))
+    elseif haskey(STATISTICS, outer[1])
+        ref = STATISTICS[outer[1]](wide[1], Tuple(Int.(c["dims"])))
     else
         new = Dict("sum" => sum, "max" => maximum, "min" => minimum)[outer[1]]
         ref = new(outer[2] == "a" ? identity : abs2, wide[1]; dims=Tuple(Int.(c["dims"])))
     end
-    scale = outer !== nothing && outer[1] == "sum" ? sum(abs2, wide[1]) : 0.0
+    scale = outer === nothing ? 0.0 : outer[1] == "sum" ? sum(abs2, wide[1]) :
+            outer[1] == "mean" ? sum(abs2, wide[1]) * (length(ref) / length(wide[1]))^2 : 0.0
     norm = max(sum(abs2, ref), scale)
     return sqrt(sum(abs2, Float64.(out) .- ref) / norm)
 end

@@ -1,5 +1,6 @@
 """CuPy on the cases: results written into arrays that are there already; expressions also as one cupy.fuse kernel."""
 import cupy
+import cupyx.scipy.special
 import numpy as np
 
 import common
@@ -19,6 +20,13 @@ FUNCTIONS = {**{n: into(getattr(cupy, n)) for n in ("add", "subtract", "multiply
 FUSED = {n: (lambda f: lambda *a: f(*a[:-1]))(getattr(cupy, n))
          for n in ("add", "subtract", "multiply", "divide", "negative", "tanh", "exp", "log", "sqrt", "abs")}
 FUSED["abs2"] = lambda x, out: x * x
+# f(x, axis, out)
+FOLDS = {**{n: (lambda f: lambda x, axis, out: f(x, axis=axis, keepdims=True, out=out))(getattr(cupy, n))
+            for n in ("sum", "prod", "max", "min", "mean")},
+         "var": lambda x, axis, out: cupy.var(x, axis=axis, ddof=1, keepdims=True, out=out),
+         "std": lambda x, axis, out: cupy.std(x, axis=axis, ddof=1, keepdims=True, out=out),
+         "norm": lambda x, axis, out: cupy.sqrt(cupy.sum(cupy.square(x, dtype=common.wide(x.dtype)), axis=axis, keepdims=True)),
+         "logsumexp": lambda x, axis, out: cupyx.scipy.special.logsumexp(x, axis=axis, keepdims=True)}
 
 
 class CuPy(GpuPeer):
@@ -77,8 +85,8 @@ class CuPy(GpuPeer):
             if len(axes) == 1:
                 shape = case.out_shape[::-1]
                 yield "eager", lambda out, x: getattr(cupy, fold)(inner(x), axis=axes[0]).reshape(shape)
-        elif fold in ("sum", "prod", "max", "min"):
-            yield "eager", lambda out, x: getattr(cupy, fold)(inner(x), axis=axes, keepdims=True, out=out)
+        elif fold in FOLDS:
+            yield "eager", lambda out, x: FOLDS[fold](inner(x), axes, out)
 
     def to_numpy(self, x):
         return cupy.asnumpy(x)

@@ -42,10 +42,8 @@ class NumPy:
                 value(k, out)
             elif case.is_scan:
                 getattr(np, case.fold)(value(k), axis=axes[0], out=out)
-            elif case.fold.startswith("arg"):
-                getattr(np, case.fold)(value(k), axis=axes[0], out=out, keepdims=True)
             else:
-                getattr(np, case.fold)(value(k), axis=axes, out=out, keepdims=True)
+                common.FOLDS[case.fold](value(k), axis=axes[0] if case.fold.startswith("arg") else axes, out=out, keepdims=True)
             return out.T
 
         if not case.fold.startswith("arg") or len(axes) == 1:

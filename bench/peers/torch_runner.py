@@ -1,5 +1,6 @@
 """PyTorch on the cases, eager, results written into tensors that are there already, and through torch.compile, which takes
 seconds a case: in a quick run only where an expression has several steps."""
+import functools
 import re
 import statistics
 
@@ -19,6 +20,11 @@ def into(f):
 FUNCTIONS = {**{n: into(getattr(torch, n))
                 for n in ("add", "multiply", "divide", "negative", "tanh", "exp", "log", "sqrt", "abs", "sigmoid")},
              "subtract": into(torch.sub), "abs2": into(torch.square), "relu": lambda x, out: torch.relu(x)}
+# f(x, axes, keepdim=, out=)
+FOLDS = {"max": torch.amax, "min": torch.amin, "mean": torch.mean, "logsumexp": torch.logsumexp,
+         "var": functools.partial(torch.var, correction=1), "std": functools.partial(torch.std, correction=1),
+         "norm": lambda x, axes, **how: torch.linalg.vector_norm(x, dim=axes, **how)}
+STATISTICS = ("mean", "var", "std", "norm", "logsumexp")
 
 
 class Torch(GpuPeer):
@@ -64,9 +70,8 @@ class Torch(GpuPeer):
             if fold not in ("cumsum", "cumprod"):
                 return
             eager = lambda out, x: getattr(torch, fold)(inner(x), axes[0], out=out)
-        elif fold in ("max", "min"):
-            f = torch.amax if fold == "max" else torch.amin
-            eager = lambda out, x: f(inner(x), axes, keepdim=True, out=out)
+        elif fold in FOLDS:
+            eager = lambda out, x: FOLDS[fold](inner(x), axes, keepdim=True, out=out)
         elif fold in ("argmax", "argmin"):
             f = getattr(torch, fold)
             if len(axes) == 1:
@@ -88,6 +93,8 @@ class Torch(GpuPeer):
         if steps > 1 or (steps == 1 and not self.quick):
             if fold == "sum":
                 compiled = torch.compile(lambda *x: inner(x).sum(axes, keepdim=True), dynamic=False)
+            elif fold in STATISTICS:
+                compiled = torch.compile(lambda *x: FOLDS[fold](inner(x), axes, keepdim=True), dynamic=False)
             elif not fold:
                 compiled = torch.compile(lambda *x: inner(x), dynamic=False)
             else:
@@ -118,6 +125,7 @@ class Torch(GpuPeer):
 
     def release(self):
         super().release()
+        torch.compiler.reset()  # it compiles eight versions of one source line, and then no more
         torch.cuda.empty_cache()
 
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <functional>
 
-#include "check.h"
 #include "measure.h"
 
 namespace bench {
@@ -60,15 +59,30 @@ class StreamClock : public Clock {
   const std::vector<void *> &events_;
 };
 
+// Of calls that return when their work is done.
+class WallClock : public Clock {
+ public:
+  void plug(double) override {}
+  void start() override { start_ = now_us(); }
+  double stop_us() override { return now_us() - start_; }
+  void synchronize() override {}
+  void *stream() const override { return nullptr; }
+
+ private:
+  double start_ = 0;
+};
+
 }  // namespace
 
 // The case as a plan, and as the one-shot call; on any of its sets of operands.
 struct CaseRunner::Call {
-  Call(const Device &d, const Case &c, const Expression &e, const Options &o, const Pool &pool, const Buffer &out)
-      : device(d), fold(e.fold), arrangement(c, d.cache_bytes()), out_extents(c.out_shape()) {
+  // kernel: to pin, or empty.
+  Call(const Device &d, const Case &c, const Expression &e, const std::string &kernel, const Arrangement &a, const Pool &pool,
+       const Buffer &out)
+      : device(d), fold(e.fold), kernel_name(kernel), arrangement(a), out_extents(c.out_shape()) {
     options.stream = d.stream;
-    if (!o.kernel.empty()) kernel_name = o.kernel, options.kernel = kernel_name.c_str();
-    expr = make_expr(e, dtype_of(c.dtype));
+    if (!kernel_name.empty()) options.kernel = kernel_name.c_str();
+    expr.handle = make_expr(e, dtype_of(c.dtype));
     for (int dim : c.dims) dims.push_back(dim - 1);
     inputs_of = c.inputs;
     for (const View &v : inputs_of) {
@@ -88,11 +102,11 @@ struct CaseRunner::Call {
       throw std::invalid_argument("no fold '" + fold + "'");
     point_to(0);
     make_plan();
+    tcu_plan_info_t info = TCU_PLAN_INFO_INIT;
+    must(tcu_plan_info(plan, &info));
+    chosen = info.kernel, bytes = info.bytes;
   }
-  ~Call() {
-    tcu_plan_destroy(plan);
-    tcu_expr_destroy(expr);
-  }
+  ~Call() { tcu_plan_destroy(plan); }
   Call(const Call &) = delete;
   Call &operator=(const Call &) = delete;
 
@@ -103,11 +117,11 @@ struct CaseRunner::Call {
   void make_plan() {
     int32_t n = static_cast<int32_t>(inputs.size()), n_dims = static_cast<int32_t>(dims.size());
     if (fold.empty())
-      must(tcu_plan_map(&plan, device.context, &out_tensor, expr, n, inputs.data(), &options));
+      must(tcu_plan_map(&plan, device.context, &out_tensor, expr.handle, n, inputs.data(), &options));
     else if (is_scan)
-      must(tcu_plan_scan(&plan, device.context, &out_tensor, op, expr, n, inputs.data(), dims.at(0), &options));
+      must(tcu_plan_scan(&plan, device.context, &out_tensor, op, expr.handle, n, inputs.data(), dims.at(0), &options));
     else
-      must(tcu_plan_reduce(&plan, device.context, &out_tensor, op, expr, n, inputs.data(), n_dims, dims.data(),
+      must(tcu_plan_reduce(&plan, device.context, &out_tensor, op, expr.handle, n, inputs.data(), n_dims, dims.data(),
                            &options));
   }
   void execute(int64_t k) const {
@@ -119,18 +133,19 @@ struct CaseRunner::Call {
     point_to(k % arrangement.sets);
     int32_t n = static_cast<int32_t>(inputs.size()), n_dims = static_cast<int32_t>(dims.size());
     if (fold.empty())
-      must(tcu_map(device.context, &out_tensor, expr, n, inputs.data(), &options));
+      must(tcu_map(device.context, &out_tensor, expr.handle, n, inputs.data(), &options));
     else if (is_scan)
-      must(tcu_scan(device.context, &out_tensor, op, expr, n, inputs.data(), dims.at(0), &options));
+      must(tcu_scan(device.context, &out_tensor, op, expr.handle, n, inputs.data(), dims.at(0), &options));
     else
-      must(tcu_reduce(device.context, &out_tensor, op, expr, n, inputs.data(), n_dims, dims.data(), &options));
+      must(tcu_reduce(device.context, &out_tensor, op, expr.handle, n, inputs.data(), n_dims, dims.data(), &options));
   }
 
   const Device &device;
-  std::string fold, kernel_name;
+  std::string fold, kernel_name, chosen;  // chosen: the plan's kernel
+  int64_t bytes = 0;                      // as the plan counts them
   bool is_scan = false;
   tcu_reduce_op_t op = 0;
-  Arrangement arrangement;
+  const Arrangement &arrangement;
   std::vector<int64_t> out_extents;
   std::vector<View> inputs_of;
   std::vector<tcu_tensor_t> inputs;
@@ -139,7 +154,10 @@ struct CaseRunner::Call {
   std::vector<void *> outs;
   std::vector<void *> pointers;
   tcu_options_t options = TCU_OPTIONS_INIT;
-  tcu_expr_t expr = nullptr;
+  struct OwnedExpr {  // goes too where the plan is refused
+    tcu_expr_t handle = nullptr;
+    ~OwnedExpr() { tcu_expr_destroy(handle); }
+  } expr;
   tcu_plan_t plan = nullptr;
 };
 
@@ -153,6 +171,14 @@ CaseRunner::CaseRunner(const Device &device, const Options &options, const std::
     out_bytes = std::max(out_bytes, a.sets * a.out_elements * dtype_bytes(c.out));
   }
   out_.reserve(out_bytes);
+  kernels_ = {options.kernel};
+  int32_t n_kernels = 0;
+  if (options.all_kernels) must(tcu_kernel_count(device.context, &n_kernels));
+  for (int32_t k = 0; k < n_kernels; k++) {
+    const char *name = nullptr;
+    must(tcu_kernel_name(device.context, k, &name));
+    kernels_.push_back(name);
+  }
   if (!device.is_cuda) return;
   plug_.reserve(2 * plug_bytes);
   events_.resize(2);
@@ -163,47 +189,80 @@ CaseRunner::~CaseRunner() {
   for (void *e : events_) tcu_event_destroy(device_.context, e);
 }
 
-Row CaseRunner::run(const Case &c) {
-  Row row;
-  row.who = "tcuops";
-  try {
-    bool has_fold = c.family != "broadcast";
-    Expression e = parse_expression(c.expr, has_fold);
-    const auto of_data = std::make_pair(dtype_of(c.dtype), c.data);
-    std::unique_ptr<Pool> &pool = pools_[of_data];
-    if (!pool) pool = std::make_unique<Pool>(device_);
-    pool->prepare(of_data.first, of_data.second, pool_elements_.at(of_data));
-    Call call(device_, c, e, options_, *pool, out_);
+Pool &CaseRunner::pool_of(const Case &c) {
+  const auto of_data = std::make_pair(dtype_of(c.dtype), c.data);
+  std::unique_ptr<Pool> &pool = pools_[of_data];
+  if (!pool) pool = std::make_unique<Pool>(device_);
+  pool->prepare(of_data.first, of_data.second, pool_elements_.at(of_data));
+  return *pool;
+}
 
-    tcu_plan_info_t info = TCU_PLAN_INFO_INIT;
-    must(tcu_plan_info(call.plan, &info));
-    row.kernel = info.kernel;
-    if (info.bytes != c.bytes()) row.note = "the plan counts " + std::to_string(info.bytes) + " bytes";
-
-    // Poison the outputs that will be looked at, run once, read them back.
-    Samples samples = choose_samples(c);
-    const int64_t size = dtype_bytes(c.out);
-    const uint64_t poison = ~uint64_t{0};  // NaN as a float
-    std::vector<double> out;
-    for (int64_t p : samples.positions) {
-      must(tcu_copy(device_.context, out_.at(p * size), &poison, size, device_.stream));
-    }
-    call.one_shot(0);
-    for (int64_t p : samples.positions) {
-      char element[8];
-      must(tcu_copy(device_.context, element, out_.at(p * size), size, device_.stream));
-      out.push_back(load_element(dtype_of(c.out), element));
-    }
-    check(c, e, samples, *pool, call.arrangement.begins, out, &row);
-    if (device_.is_cuda)
-      measure_cuda(call, c, &row);
-    else
-      measure_cpu(call, &row);
-  } catch (const std::exception &e) {
-    row.note = e.what();
-    row.correct = 0;
+// Poisons the outputs that will be looked at, runs once, reads them back.
+void CaseRunner::verify(Call &call, const Case &c, const Reference &reference, Row *row) {
+  if (call.bytes != c.bytes()) row->note = "the plan counts " + std::to_string(call.bytes) + " bytes";
+  const int64_t size = dtype_bytes(c.out);
+  const uint64_t poison = ~uint64_t{0};  // NaN as a float
+  for (int64_t p : reference.positions) must(tcu_copy(device_.context, out_.at(p * size), &poison, size, device_.stream));
+  call.one_shot(0);
+  std::vector<double> out;
+  for (int64_t p : reference.positions) {
+    char element[8];
+    must(tcu_copy(device_.context, element, out_.at(p * size), size, device_.stream));
+    out.push_back(load_element(dtype_of(c.out), element));
   }
-  return row;
+  check(reference, out, row);
+}
+
+std::vector<Row> CaseRunner::run(const Case &c) {
+  std::vector<Row> rows;
+  try {
+    const Expression e = parse_expression(c.expr, c.family != "broadcast");
+    const Pool &pool = pool_of(c);
+    const Arrangement arrangement(c, device_.cache_bytes());
+    // Of many cases in a row fewer outputs are recomputed.
+    const Reference reference = options_.all_kernels ? make_reference(c, e, pool, arrangement.begins, 32, int64_t{1} << 20)
+                                                     : make_reference(c, e, pool, arrangement.begins, 300, int64_t{1} << 25);
+    std::vector<std::unique_ptr<Call>> calls;
+    for (const std::string &kernel : kernels_) {
+      const bool pinned = !calls.empty();  // beside the planner's choice
+      if (pinned && kernel == calls[0]->chosen) continue;
+      Row row;
+      row.pinned = pinned;
+      if (pinned) row.kernel = kernel;
+      rows.push_back(row);
+      try {
+        calls.push_back(std::make_unique<Call>(device_, c, e, kernel, arrangement, pool, out_));
+      } catch (const Failure &f) {
+        if (!pinned || f.status != TCU_ERROR_KERNEL) throw;
+        rows.pop_back();  // it does not take the case
+        continue;
+      }
+      rows.back().kernel = calls.back()->chosen;
+      verify(*calls.back(), c, reference, &rows.back());
+    }
+    if (options_.all_kernels)
+      measure_all(calls, rows);
+    else if (device_.is_cuda)
+      measure_cuda(*calls[0], c, &rows[0]);
+    else
+      measure_cpu(*calls[0], &rows[0]);
+  } catch (const std::exception &e) {
+    if (rows.empty()) rows.emplace_back();
+    rows.back().note = e.what();
+    rows.back().correct = 0;
+  }
+  for (Row &row : rows) row.who = "tcuops";
+  return rows;
+}
+
+void CaseRunner::measure_all(const std::vector<std::unique_ptr<Call>> &calls, std::vector<Row> &rows) {
+  StreamClock device_clock(device_, plug_, events_);
+  WallClock wall_clock;
+  std::vector<std::function<void(int64_t)>> functions;
+  std::vector<Row *> pointers;
+  for (const auto &call : calls) functions.push_back([&call](int64_t k) { call->execute(k); });
+  for (Row &row : rows) pointers.push_back(&row);
+  measure_in_turn(device_.is_cuda ? static_cast<Clock &>(device_clock) : wall_clock, functions, pointers);
 }
 
 // Device time of a plan's calls; then host time of a call that looks its plan up: each into an empty queue.

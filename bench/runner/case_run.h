@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "cases.h"
+#include "check.h"
 #include "data.h"
 
 namespace bench {
@@ -17,16 +18,21 @@ class CaseRunner {
   CaseRunner(const CaseRunner &) = delete;
   CaseRunner &operator=(const CaseRunner &) = delete;
 
-  // Never throws: what went wrong is the row's note.
-  Row run(const Case &c);
+  // One row, or with options.all_kernels the planner's choice first and then every other kernel that takes the case. Never throws:
+  // what went wrong is the row's note.
+  std::vector<Row> run(const Case &c);
 
  private:
   struct Call;  // the case as calls of tcuops.h
+  Pool &pool_of(const Case &c);
+  void verify(Call &call, const Case &c, const Reference &reference, Row *row);
+  void measure_all(const std::vector<std::unique_ptr<Call>> &calls, std::vector<Row> &rows);
   void measure_cuda(Call &call, const Case &c, Row *row);
   void measure_cpu(Call &call, Row *row);
 
   const Device &device_;
   const Options &options_;
+  std::vector<std::string> kernels_;  // to run a case on; "": as the planner chooses
   std::map<std::pair<tcu_dtype_t, std::string>, int64_t> pool_elements_;  // what the largest case needs
   std::map<std::pair<tcu_dtype_t, std::string>, std::unique_ptr<Pool>> pools_;
   Buffer out_, plug_;

@@ -119,10 +119,12 @@ Options parse_options(int argc, char **argv) {
       o.budget = std::atof(value().c_str());
     else if (a == "--quick")
       o.quick = true;
+    else if (a == "--all-kernels")
+      o.all_kernels = true;
     else
       die("unknown argument '" + a +
           "': takes --device, --cases, --out, --group, --case, --dtype, --family, --kernel, "
-          "--budget SECONDS, --quick");
+          "--all-kernels, --budget SECONDS, --quick");
   }
   return o;
 }
@@ -182,6 +184,7 @@ void RowFile::row(const Case &c, const Row &r) {
   j["correct"] = r.correct < 0 ? json() : json(r.correct == 1);
   j["error"] = number_or_null(r.error);
   j["method"] = r.method;
+  if (r.pinned) j["pinned"] = true;
   if (!c.data.empty()) j["data"] = c.data;
   if (!r.note.empty()) j["note"] = r.note;
   line(j.dump());

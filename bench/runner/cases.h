@@ -37,6 +37,7 @@ struct Options {
   std::vector<std::string> groups, names, dtypes, families;  // empty: all; a name matches as a substring
   double budget = 1e9;                                       // seconds; cases that no longer fit are left out
   bool quick = false;
+  bool all_kernels = false;  // beside the planner's choice every other kernel that takes the case, in turn
 };
 
 // Exits with a message if an argument is wrong.
@@ -51,6 +52,7 @@ struct Row {
   std::string who, kernel, method, note;
   double us = -1, us_min = -1, us_spread = -1, graph_us = -1, host_us = -1, joule = -1, idle_watts = -1, error = -1;
   int correct = -1;  // 0, 1, or -1: not checked
+  bool pinned = false;  // beside the planner's choice
 };
 
 // Writes one JSON object a line, at once, so that a runner that is stopped has lost nothing.

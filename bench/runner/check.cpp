@@ -3,32 +3,70 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <stdexcept>
 #include <thread>
 
 namespace bench {
 namespace {
 
-// A fold over part of the folded space; parts join in order. The sum is wider than float64 where long double is, for
-// its own rounding would else pass for that of a float64 result.
+// What is known of some elements; parts join in order. Sums are wider than float64 where long double is, for their own rounding
+// would else pass for that of a float64 result.
 struct Partial {
-  long double sum = 0;
-  double product = 1, best = 0, squares = 0;
+  long double sum = 0, squares = 0, exponentials = 0;
+  double product = 1, best = 0;
   int64_t at = -1;  // of best
+};
 
-  void take(double x, int64_t position, bool wants_max) {
-    sum += x, product *= x, squares += x * x;
-    if (at < 0 || (wants_max ? x > best : x < best)) best = x, at = position;
+// The folds of cases.json (a scan's without its 'cum'), from a Partial of n elements. The bench's numbers are small: no exp of
+// them overflows, and no mean is large against the deviation.
+struct Fold {
+  enum { plain = 0, exact = 1, wants_max = 2, wants_exponentials = 4 };
+  const char *name;
+  double (*value)(const Partial &p, double n);
+  int traits = plain;
+  double (*summands)(const Partial &p, double n) = nullptr;  // their squared norm, where they may cancel
+
+  bool is_better(double x, double y) const { return traits & wants_max ? x > y : x < y; }
+  void take(Partial &p, double x, int64_t position) const {
+    p.sum += x, p.product *= x, p.squares += static_cast<long double>(x) * x;
+    if (traits & wants_exponentials) p.exponentials += std::exp(x);
+    if (p.at < 0 || is_better(x, p.best)) p.best = x, p.at = position;
   }
-  void join(const Partial &later, bool wants_max) {
-    sum += later.sum, product *= later.product, squares += later.squares;
-    if (later.at >= 0 && (at < 0 || (wants_max ? later.best > best : later.best < best)))
-      best = later.best, at = later.at;
+  void join(Partial &p, const Partial &later) const {
+    p.sum += later.sum, p.product *= later.product, p.squares += later.squares, p.exponentials += later.exponentials;
+    if (later.at >= 0 && (p.at < 0 || is_better(later.best, p.best))) p.best = later.best, p.at = later.at;
   }
 };
+double sum(const Partial &p, double) { return p.sum; }
+double mean(const Partial &p, double n) { return p.sum / n; }
+double variance(const Partial &p, double n) { return (p.squares - p.sum * p.sum / n) / (n - 1); }
+double best(const Partial &p, double) { return p.best; }
+double position(const Partial &p, double) { return p.at; }
+const Fold folds[] = {
+    {"", sum},  // a broadcast: its one element
+    {"sum", sum, Fold::plain, [](const Partial &p, double) -> double { return p.squares; }},
+    {"mean", mean, Fold::plain, [](const Partial &p, double n) -> double { return p.squares / n / n; }},
+    {"prod", [](const Partial &p, double) { return p.product; }},
+    {"max", best, Fold::exact | Fold::wants_max},
+    {"min", best, Fold::exact},
+    {"argmax", position, Fold::exact | Fold::wants_max},
+    {"argmin", position, Fold::exact},
+    {"var", variance},
+    {"std", [](const Partial &p, double n) { return std::sqrt(variance(p, n)); }},
+    {"norm", [](const Partial &p, double) -> double { return std::sqrt(p.squares); }},
+    {"logsumexp", [](const Partial &p, double) -> double { return std::log(p.exponentials); }, Fold::wants_exponentials},
+};
+const Fold &fold_named(const std::string &text) {
+  const std::string name = text.rfind("cum", 0) == 0 ? text.substr(3) : text;
+  for (const Fold &f : folds) {
+    if (name == f.name) return f;
+  }
+  throw std::invalid_argument("fold '" + text + "' is not in bench/runner/check.cpp");
+}
 
 // Folds positions [from, to) of the folded dims (the lowest fastest), the other dims at index.
 Partial fold_range(const Case &c, const Expression &e, const Pool &pool, const std::vector<int64_t> &origins,
-                   std::vector<int64_t> index, int64_t from, int64_t to, bool wants_max) {
+                   std::vector<int64_t> index, int64_t from, int64_t to, const Fold &f) {
   std::vector<int> dims = c.dims;
   std::sort(dims.begin(), dims.end());
   int64_t rest = from;
@@ -48,7 +86,7 @@ Partial fold_range(const Case &c, const Expression &e, const Pool &pool, const s
   Partial p;
   for (int64_t position = from; position < to; position++) {
     for (size_t j = 0; j < n; j++) values[j] = pool.host_at(at[j]);
-    p.take(e.is_identity() ? values[0] : e.run(values.data()), position, wants_max);
+    f.take(p, e.is_identity() ? values[0] : e.run(values.data()), position);
     for (int d : dims) {  // step to the next index
       bool carries = ++index[d - 1] == c.shape[d - 1];
       for (size_t j = 0; j < n; j++) at[j] += carries ? (1 - c.shape[d - 1]) * stride(j, d) : stride(j, d);
@@ -60,13 +98,13 @@ Partial fold_range(const Case &c, const Expression &e, const Pool &pool, const s
 }
 
 Partial fold(const Case &c, const Expression &e, const Pool &pool, const std::vector<int64_t> &origins,
-             const std::vector<int64_t> &index, int64_t length, bool wants_max) {
+             const std::vector<int64_t> &index, int64_t length, const Fold &f) {
   const int64_t threads = length < (1 << 16) ? 1 : std::max(1u, std::thread::hardware_concurrency());
   std::vector<Partial> parts(threads);
   std::vector<std::thread> workers;
   for (int64_t t = 0; t < threads; t++) {
     auto work = [&, t] {
-      parts[t] = fold_range(c, e, pool, origins, index, length * t / threads, length * (t + 1) / threads, wants_max);
+      parts[t] = fold_range(c, e, pool, origins, index, length * t / threads, length * (t + 1) / threads, f);
     };
     if (threads == 1)
       work();
@@ -74,7 +112,7 @@ Partial fold(const Case &c, const Expression &e, const Pool &pool, const std::ve
       workers.emplace_back(work);
   }
   for (std::thread &w : workers) w.join();
-  for (int64_t t = 1; t < threads; t++) parts[0].join(parts[t], wants_max);
+  for (int64_t t = 1; t < threads; t++) f.join(parts[0], parts[t]);
   return parts[0];
 }
 
@@ -86,55 +124,49 @@ double unit_roundoff(const std::string &dtype) {
 
 }  // namespace
 
-Samples choose_samples(const Case &c) {
+Reference make_reference(const Case &c, const Expression &e, const Pool &pool, const std::vector<int64_t> &origins, int64_t most,
+                         int64_t work) {
+  const Fold &f = fold_named(e.fold);
   const std::vector<int64_t> extents = c.out_shape();
   int64_t outputs = 1;
-  for (int64_t e : extents) outputs *= e;
-  int64_t wanted = std::clamp<int64_t>((int64_t{1} << 25) / std::max<int64_t>(c.fold_length(), 1), 3, 300);
+  for (int64_t extent : extents) outputs *= extent;
+  const int64_t wanted = std::min(outputs, std::clamp<int64_t>(work / std::max<int64_t>(c.fold_length(), 1), 3, most));
   std::mt19937_64 random(7);
-  Samples s;
-  for (int64_t k = 0; k < std::min(wanted, outputs); k++) {
-    s.positions.push_back(k == 0 ? 0 : k == 1 ? outputs - 1 : static_cast<int64_t>(random() % outputs));
-  }
-  for (int64_t position : s.positions) {
+  Reference r;
+  double norm = 0, summands = 0;
+  for (int64_t k = 0; k < wanted; k++) {
+    int64_t position = k == 0 ? 0 : k == 1 ? outputs - 1 : static_cast<int64_t>(random() % outputs);
+    r.positions.push_back(position);
     std::vector<int64_t> index;
-    for (int64_t e : extents) index.push_back(position % e), position /= e;
-    s.indices.push_back(index);
-  }
-  return s;
-}
-
-void check(const Case &c, const Expression &e, const Samples &samples, const Pool &pool,
-           const std::vector<int64_t> &origins, const std::vector<double> &out, Row *row) {
-  std::string name = e.fold.rfind("cum", 0) == 0 ? e.fold.substr(3) : e.fold;
-  const bool wants_max = name == "max" || name == "argmax";
-  const bool is_exact = wants_max || name == "min" || name == "argmin";
-  double difference = 0, reference = 0, summands = 0;
-  bool all_equal = true;
-  for (size_t k = 0; k < samples.indices.size(); k++) {
-    std::vector<int64_t> index = samples.indices[k];
+    for (int64_t extent : extents) index.push_back(position % extent), position /= extent;
     int64_t length = c.fold_length();
     if (is_scan(c)) {
       length = index[c.dims[0] - 1] + 1;
       index[c.dims[0] - 1] = 0;
     }
-    Partial p = fold(c, e, pool, origins, index, length, wants_max);
-    double ref = name.rfind("arg", 0) == 0 ? static_cast<double>(p.at)
-                 : is_exact                ? p.best
-                 : name == "prod"          ? p.product
-                                           : static_cast<double>(p.sum);
-    double d = out[k] - ref;
-    all_equal = all_equal && out[k] == ref;
-    difference += d * d, reference += ref * ref, summands += p.squares;
+    const Partial p = fold(c, e, pool, origins, index, length, f);
+    const double value = f.value(p, static_cast<double>(length));
+    r.values.push_back(value);
+    norm += value * value;
+    if (f.summands) summands += f.summands(p, static_cast<double>(length));
   }
-  const bool is_sum = name == "sum";
-  double scale = is_sum ? std::max(reference, summands) : reference;
-  row->error = is_exact ? (all_equal ? 0 : 1) : scale > 0 ? std::sqrt(difference / scale) : std::sqrt(difference);
+  r.scale = std::max(norm, summands);
+  r.is_exact = f.traits & Fold::exact;
   // Rounding of a signed random sum of n grows slower than n^(1/4) in any blocked order; one summand lost in n costs
   // n^(-1/2) of the scale, and is seen up to n = 2^28 in float32.
-  double accumulator = c.dtype == "f64" ? 0x1p-53 : 0x1p-24;
-  double tolerance = is_exact ? 0 : 4 * unit_roundoff(c.out) + 4 * accumulator * std::pow(c.fold_length(), 0.25);
-  row->correct = row->error <= tolerance;  // false for NaN
+  const double accumulator = c.dtype == "f64" ? 0x1p-53 : 0x1p-24;
+  r.tolerance = r.is_exact ? 0 : 4 * unit_roundoff(c.out) + 4 * accumulator * std::pow(c.fold_length(), 0.25);
+  return r;
+}
+
+void check(const Reference &reference, const std::vector<double> &out, Row *row) {
+  double difference = 0;
+  for (size_t k = 0; k < out.size(); k++) {
+    const double d = out[k] - reference.values[k];
+    difference += reference.is_exact ? out[k] != reference.values[k] : d * d;
+  }
+  row->error = reference.is_exact ? difference > 0 : std::sqrt(reference.scale > 0 ? difference / reference.scale : difference);
+  row->correct = row->error <= reference.tolerance;  // false for NaN
 }
 
 }  // namespace bench

@@ -6,18 +6,22 @@
 
 namespace bench {
 
-struct Samples {
-  std::vector<std::vector<int64_t>> indices;  // of outputs, 0-based
-  std::vector<int64_t> positions;             // the same, in the dense output
+// What some of a case's outputs should be.
+struct Reference {
+  std::vector<int64_t> positions;  // of them in the dense output
+  std::vector<double> values;
+  double scale = 0;                // squared norm that a difference is compared with
+  double tolerance = 0;
+  bool is_exact = false;           // anything but equality is an error of 1: max, min and the arg-reductions
 };
 
-// A few hundred outputs, the first and the last among them, fewer where each takes long to recompute.
-Samples choose_samples(const Case &c);
+// The first output, the last and others, up to `most`, fewer where they would take more than about `work` elements to recompute.
+// origins: where in the pool each input's buffer begins. Throws std::invalid_argument for a fold that it does not know.
+Reference make_reference(const Case &c, const Expression &e, const Pool &pool, const std::vector<int64_t> &origins, int64_t most,
+                         int64_t work);
 
-// Compares out at the samples. origins: where in the pool each input's buffer begins. Sets row's correct and error:
-// ||out - ref|| / ||ref|| over the samples, where a sum's ||ref|| is at least that of its summands (a sum of signed
-// numbers may be near zero by chance); for max, min and the arg-reductions anything but equality is an error of 1.
-void check(const Case &c, const Expression &e, const Samples &samples, const Pool &pool,
-           const std::vector<int64_t> &origins, const std::vector<double> &out, Row *row);
+// Compares out, what is at the reference's positions. Sets row's correct and error: ||out - ref|| / ||ref||, where a sum's or a
+// mean's ||ref|| is at least that of its summands (a sum of signed numbers may be near zero by chance).
+void check(const Reference &reference, const std::vector<double> &out, Row *row);
 
 }  // namespace bench

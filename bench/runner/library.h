@@ -7,8 +7,12 @@
 
 namespace bench {
 
+struct Failure : std::runtime_error {
+  explicit Failure(tcu_status_t s) : std::runtime_error(std::string(tcu_status_name(s)) + ": " + tcu_last_error()), status(s) {}
+  tcu_status_t status;
+};
 inline void must(tcu_status_t status) {
-  if (status != TCU_OK) throw std::runtime_error(std::string(tcu_status_name(status)) + ": " + tcu_last_error());
+  if (status != TCU_OK) throw Failure(status);
 }
 
 class Device {

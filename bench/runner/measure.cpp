@@ -11,6 +11,8 @@ namespace bench {
 namespace {
 
 constexpr double short_us = 100, energy_seconds = 1.2;
+constexpr double turn_us = 600;  // of a batch where calls take turns: the events add about a per cent, to all alike
+constexpr int turns = 7;
 
 double now_us() {
   using namespace std::chrono;
@@ -84,6 +86,32 @@ void measure(Clock &clock, const std::function<void(int64_t)> &call, const Case 
   row->method = plug_us > 0 ? "batch behind a busy device" : "batch";
   if (us < short_us) row->graph_us = replay_us(clock, call, n, 5);
   if (std::find(c.groups.begin(), c.groups.end(), "energy") != c.groups.end()) measure_energy(clock, call, n, c, row);
+}
+
+// A call that is seen to be far behind has no turns.
+void measure_in_turn(Clock &clock, const std::vector<std::function<void(int64_t)>> &calls, const std::vector<Row *> &rows) {
+  const size_t n_calls = calls.size();
+  std::vector<double> us, plug_us;
+  std::vector<int64_t> n;
+  std::vector<std::vector<double>> times(n_calls);
+  for (const auto &call : calls) {
+    call(0);
+    clock.synchronize();
+    double host_us = 0;
+    us.push_back(std::min(batch_us(clock, call, 1, 1, 0, nullptr), batch_us(clock, call, 2, 1, 0, &host_us)));
+    n.push_back(std::clamp<int64_t>(std::ceil(turn_us / us.back()), 1, 200));
+    plug_us.push_back(us.back() < short_us ? 1.5 * n.back() * host_us + 50 : 0);
+  }
+  const double far = std::max(turn_us, 3 * *std::min_element(us.begin(), us.end()));
+  for (int64_t turn = 0, k = 3; turn < turns; turn++, k += 200) {
+    for (size_t i = 0; i < n_calls; i++) {
+      if (us[i] <= far) times[i].push_back(batch_us(clock, calls[i], k, n[i], plug_us[i], nullptr));
+    }
+  }
+  for (size_t i = 0; i < n_calls; i++) {
+    rows[i]->method = times[i].empty() ? "one call" : "in turn";
+    summarize(times[i].empty() ? std::vector<double>{us[i]} : times[i], rows[i]);
+  }
 }
 
 }  // namespace bench

@@ -26,4 +26,8 @@ inline constexpr double plug_copy_us = 2.0 * plug_bytes / 4e6;
 // (the mean of a call in a batch), graph_us of short work, and joule of the cases of group 'energy'.
 void measure(Clock &clock, const std::function<void(int64_t)> &call, const Case &c, const Options &options, Row *row);
 
+// Several calls that do the same, to be compared with one another: short batches of each in turn. Sets us, us_min, us_spread and
+// method of each one's row, in a tenth of the time that measure() takes for each.
+void measure_in_turn(Clock &clock, const std::vector<std::function<void(int64_t)>> &calls, const std::vector<Row *> &rows);
+
 }  // namespace bench
