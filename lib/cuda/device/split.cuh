@@ -4,11 +4,16 @@
 #include "device/params.cuh"
 #include "device/published.cuh"
 
+namespace tcu::cuda {
+// Zeroed workspace: 4 bytes for each cell (an output, or a tile of them), padded to 16.
+TCU_FN constexpr int64_t counter_bytes(int64_t cells) { return (cells * 4 + 15) / 16 * 16; }
+}  // namespace tcu::cuda
+
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
 // One way: every block leaves its partial states in the workspace and takes a ticket; the one with the last ticket combines what all
-// have left. Zeroed workspace: 4-byte tickets, zero at the launch and at the end.
+// have left. Zeroed workspace: the cells' tickets.
 // Called by every thread of the block, after its states are written. True in all threads of the block that came last of `n` to
 // this ticket: then it sees what the others have written.
 template <class P>
@@ -26,43 +31,54 @@ TCU_DEVICE bool is_last(const P &p, int64_t ticket, int64_t n) {
   return mine;
 }
 
-// The other way, for a cell of one output: every part but the last publishes its state, and the block of the last waits for them
-// (its number is the highest: those it waits for have begun). Zeroed workspace: a word for each part, zero at the end.
+// The other way, for a cell of one output: the block that began last waits for what the others publish, all of which have begun.
+// Zeroed workspace: how many parts of each cell have begun, and a word (device/published.cuh) for each part.
+// Called as a part begins; for combine_parts. The answer is long there when the part's elements are.
+template <class P>
+TCU_DEVICE unsigned begin_part(const P &p, int64_t cell) {
+  return p.split > 1 && threadIdx.x == 0 ? atomicAdd(static_cast<unsigned *>(p.zeroed) + cell, 1u) : 0;
+}
 // s: the part's state, of all threads that work on it, becomes the whole's in each group's first thread, as by combine_group;
 // false in the blocks that have no more to do. The same code combines a block's threads and then the parts: the second time it is in
 // the caches.
 template <class F, class P>
-TCU_DEVICE bool combine_parts(const P &p, typename F::State &s, int64_t cell, int64_t part, int lanes, typename F::State *shared) {
-  using W = Published<typename F::State>;
+TCU_DEVICE bool combine_parts(const P &p, typename F::State &s, int64_t cell, int64_t part, unsigned begun, int lanes,
+                              typename F::State *shared) {
+  using State = typename F::State;
+  using W = Published<State>;
   constexpr int kAtOnce = W::kWords <= 2 ? 4 : 1;
-  const int64_t others = p.split - 1;
-  uint64_t *const words = static_cast<uint64_t *>(p.zeroed) + cell * others * W::kWords;
+  TCU_SHARED(State, own, 1);
+  TCU_SHARED(int, waits, 1);
+  uint64_t *const words = reinterpret_cast<uint64_t *>(static_cast<char *>(p.zeroed) + counter_bytes(p.kept)) + cell * p.split * W::kWords;
 #pragma unroll 1
-  for (bool whole = others == 0;; whole = true) {
+  for (bool whole = p.split == 1;; whole = true) {
     s = combine_group<F>(s, lanes, shared);
     if (whole) return true;
-    if (part < others) {
-      if (threadIdx.x == 0) W::publish(words + part * W::kWords, s);
-      return false;
+    if (threadIdx.x == 0) {
+      waits[0] = begun + 1 == unsigned(p.split);
+      if (waits[0]) own[0] = s, static_cast<unsigned *>(p.zeroed)[cell] = 0;
+      else W::publish(words + part * W::kWords, s);
     }
-    if (threadIdx.x > 0) s = F::identity();
+    __syncthreads();
+    if (!waits[0]) return false;
+    s = F::identity();
 #pragma unroll 1
-    for (int64_t k = threadIdx.x; k < others; k += kAtOnce * kThreads) {
+    for (int64_t k = threadIdx.x; k < p.split; k += kAtOnce * kThreads) {
       W w[kAtOnce];
-      const auto at = [&](int i) { return words + (k + i * kThreads < others ? k + i * kThreads : k) * W::kWords; };
+      const auto at = [&](int i) { return k + i * kThreads < p.split ? k + i * kThreads : k; };
       for (bool written = false; !written;) {  // all are asked again: one after another would be a trip to the memory each
         written = true;
 #pragma unroll
-        for (int i = 0; i < kAtOnce; ++i) w[i] = W::ask(at(i));
+        for (int i = 0; i < kAtOnce; ++i) w[i] = W::ask(words + at(i) * W::kWords);
 #pragma unroll
-        for (int i = 0; i < kAtOnce; ++i) written &= w[i].written();
+        for (int i = 0; i < kAtOnce; ++i) written &= at(i) == part || w[i].written();
         if (!written) __nanosleep(20);
       }
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        if (k + i * kThreads >= others) break;
-        s = F::combine(s, w[i].value());
-        W::clear(at(i));
+        if (k + i * kThreads >= p.split) break;
+        s = F::combine(s, at(i) == part ? own[0] : w[i].value());
+        W::clear(words + at(i) * W::kWords);
       }
     }
   }

@@ -148,13 +148,14 @@ struct reduce_contiguous {
       const Index item = first + group;
       Index cell = item, part = 0;
       if (p.split > 1) cell = item / Index(p.split), part = item - cell * Index(p.split);
+      const unsigned begun = begin_part(p, cell);
       Offsets<N, Index> o;
       State s = F::identity();
       if (item < n) {
         decode(o, p, 0, p.n_kept, cell);
         s = segment(p, o, part, lane, lanes);
       }
-      if (!combine_parts<F>(p, s, cell, part, lanes, shared)) continue;  // with parts, lanes == block: every item is in range
+      if (!combine_parts<F>(p, s, cell, part, begun, lanes, shared)) continue;  // with parts, lanes == block: every item is in range
       if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(p, s, p.folded));
     }
   }

@@ -57,6 +57,7 @@ struct reduce_rows {
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * groups; first < n; first += Index(gridDim.x) * groups) {
       const Index item = first + group, cell = split > 1 ? item / split : item, part = split > 1 ? item - cell * split : 0;
+      const unsigned begun = begin_part(p, cell);
       Offsets<N, Index> o;
       State s[V];
 #pragma unroll
@@ -71,7 +72,7 @@ struct reduce_rows {
         }
       }
       State all = combine_all<F>(s);
-      if (!combine_parts<F>(p, all, cell, part, lanes, shared)) continue;  // with parts, lanes == block: every item is in range
+      if (!combine_parts<F>(p, all, cell, part, begun, lanes, shared)) continue;  // with parts, lanes == block: every item is in range
       if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(p, all, p.folded));
     }
   }

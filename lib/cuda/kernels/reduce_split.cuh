@@ -78,7 +78,7 @@ struct ReduceSplit {
     c.grid = std::min<int64_t>(n * c.split, INT32_MAX);
     if (c.split > 1) {
       const bool published = contiguous(p, d);  // else tickets, and the states in the rest
-      c.zeroed_bytes = published ? size_t(n * (c.split - 1) * published_words(state_bytes(p)) * 8) : size_t(ceil_div(n * 4, 16) * 16);
+      c.zeroed_bytes = size_t(counter_bytes(n) + (published ? n * c.split * published_words(state_bytes(p)) * 8 : 0));
       c.workspace_bytes = c.zeroed_bytes + (published ? 0 : size_t(n * c.split * states * state_bytes(p)));
       c.leaves_zero = true;
     }
