@@ -11,7 +11,7 @@ namespace {
 thread_local char last_error[1024];
 constexpr uint32_t kScanFlags = TCU_SCAN_EXCLUSIVE | TCU_SCAN_REVERSE;
 // Options only ever grow at the end: their sizes so far, the oldest first.
-constexpr size_t kOptionsSizes[] = {offsetof(tcu_options_t, correction), sizeof(tcu_options_t)};
+constexpr size_t kOptionsSizes[] = {offsetof(tcu_options_t, correction), offsetof(tcu_options_t, second), sizeof(tcu_options_t)};
 }  // namespace
 
 tcu_status_t report(Code code, const char *message) noexcept {
@@ -60,6 +60,7 @@ Call::Call(const tcu_tensor_t *out, tcu_expr_t expr, int32_t n_inputs, const tcu
   request.determinism = Determinism(options.determinism);
   request.reads_out = options.beta != nullptr;
   request.alignment = options.alignment;
+  if (options.second) second = view(*options.second, "options.second"), request.second = &second;
   request.need_data = need_data;
 }
 
@@ -91,6 +92,7 @@ Execution execution(const Plan &plan, const Expr &expr, const tcu_options_t &o) 
     fail(Code::option, "init makes no sense for %s, which is no fold of its results", info(p.op).name);
   if (o.correction) e.correction = *o.correction;
   e.workspace = o.workspace;
+  if (p.second != DType::none) e.at.second = need(o.second, "options.second")->data;
   return e;
 }
 

@@ -60,7 +60,7 @@ struct Call {
   Call(const tcu_tensor_t *out, tcu_expr_t expr, int32_t n_inputs, const tcu_tensor_t *inputs, const tcu_options_t &options,
        bool need_data);
   Request request;
-  TensorView inputs[kMaxInputs];
+  TensorView inputs[kMaxInputs], second;
 };
 TensorView view(const tcu_tensor_t &t, const char *name, int number = -1);
 ScanFlags scan_flags(const tcu_options_t &options);

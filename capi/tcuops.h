@@ -329,8 +329,9 @@ typedef struct tcu_options_t {
   int32_t alignment;             /* plans: bytes that all pointers will be multiples of; 0 takes the tensors' pointers */
   int32_t reserved;              /* zero */
   const double *correction;      /* VAR, STD: divide by n - correction; null, or a struct that ends before it, is 1. Finite, >= 0 */
+  const tcu_tensor_t *second;    /* reduce: where an op's second result goes; null, or a struct that ends before it: nowhere */
 } tcu_options_t;
-#define TCU_OPTIONS_INIT { sizeof(tcu_options_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, NULL }
+#define TCU_OPTIONS_INIT { sizeof(tcu_options_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, NULL, NULL }
 
 /* out[i...] = alpha * expr(inputs[0][i...], ...) + beta * out[i...]
  * Every input's extent in a mode is the output's, or 1, or its rank ends before: then it is broadcast along that mode.
@@ -358,7 +359,14 @@ TCU_API tcu_status_t tcu_map(tcu_context_t context, const tcu_tensor_t *out, tcu
  *              the accumulator: with float32 elements beyond 1e19 or all below 1e-19 ask for float64 there. Empty: 0.
  *   LOGSUMEXP  log(sum(exp(x))), of real elements, by the maximum and the sum of exp(x - maximum): no exp overflows. -inf where all
  *              are -inf, inf where one is inf, NaN where one is NaN. Empty: -inf.
- * out must not overlap an input. Errors: as map, and DIM, REDUCED_MODE, EMPTY. */
+ *   SUMEXP     sum(exp(x - max(x))), of real elements: with the maximum, softmax's two numbers in one read. NaN where the maximum is
+ *              not finite. Empty: 0.
+ *   EXTREMA    the minimum; the maximum is its second result, which must be given. It accumulates as MIN and MAX do. Empty: EMPTY.
+ * options.second gets a second result in the same pass: the element's value of ARGMAX and ARGMIN, the mean of VAR and STD, the maximum
+ * of LOGSUMEXP, SUMEXP and EXTREMA. It has out's extents and strides (in elements) and any dtype, and shares no byte with out or an
+ * input; two results may lie in each other's gaps. alpha and beta apply to out alone. Empty: EMPTY.
+ * out must not overlap an input. Errors: as map, and DIM, REDUCED_MODE, EMPTY; NULL for EXTREMA without a second; OPTION for a second
+ * of an op that has none. */
 TCU_API tcu_status_t tcu_reduce(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
                                 int32_t n_inputs, const tcu_tensor_t *inputs, int32_t n_dims, const int32_t *dims,
                                 const tcu_options_t *options);
@@ -368,7 +376,7 @@ TCU_API tcu_status_t tcu_reduce(tcu_context_t context, const tcu_tensor_t *out, 
  * dim, not falling, between 0 and the inputs' extent there. That cannot be checked without waiting for the device: an offset
  * outside is taken as the nearest end, one that falls as the one before it. An empty segment gives the op's identity (-inf or
  * the lowest number for MAX; what reduce says of MEAN and those after it), and 0 for ARGMAX and ARGMIN, whose positions are counted
- * from the segment's start.
+ * from the segment's start; a second result of it is the identity too, and NaN for a mean.
  * At most 15 inputs. Errors: as reduce, but for REDUCED_MODE and EMPTY. */
 TCU_API tcu_status_t tcu_segmented_reduce(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
                                           int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim,
@@ -454,8 +462,8 @@ TCU_API tcu_status_t tcu_plan_scan(tcu_plan_t *plan, tcu_context_t context, cons
                                    tcu_expr_t expr, int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim,
                                    const tcu_options_t *options);
 TCU_API tcu_status_t tcu_plan_workspace(tcu_plan_t plan, size_t *bytes);
-/* Runs the plan on these pointers. Of options, stream, scalars, alpha, beta, init, correction and the workspace are read; beta may
- * only be given if the plan was made with one. Errors: NULL, WORKSPACE, ALIGNMENT, OVERLAP, EXPR. */
+/* Runs the plan on these pointers. Of options, stream, scalars, alpha, beta, init, correction, second's data and the workspace are
+ * read; beta may only be given if the plan was made with one. Errors: NULL, WORKSPACE, ALIGNMENT, OVERLAP, EXPR. */
 TCU_API tcu_status_t tcu_plan_execute(tcu_plan_t plan, void *out, int32_t n_inputs, const void *const *inputs,
                                       const tcu_options_t *options);
 TCU_API tcu_status_t tcu_plan_destroy(tcu_plan_t plan);

@@ -35,7 +35,7 @@ struct Tensor {
 using Function = std::function<double(const std::vector<double> &)>;
 inline double first(const std::vector<double> &x) { return x[0]; }
 
-enum class Fold { sum, prod, max, min, any, all, count, argmax, argmin, mean, var, std, norm, logsumexp };
+enum class Fold { sum, prod, max, min, any, all, count, argmax, argmin, mean, var, std, norm, logsumexp, sumexp };
 
 inline double identity(Fold op) {
   switch (op) {
@@ -134,10 +134,10 @@ inline double statistic(Fold op, const std::vector<double> &x, double correction
   for (const double v : x) sum += v, squares += (long double)(v) * v, top = v > top ? v : top, nan |= std::isnan(v);
   if (op == Fold::mean) return double(sum / n);
   if (op == Fold::norm) return double(std::sqrt(squares));
-  if (op == Fold::logsumexp) {
-    if (std::isinf(top) && !nan) return double(top);
+  if (op == Fold::logsumexp || op == Fold::sumexp) {
+    if (std::isinf(top) && !nan && op == Fold::logsumexp) return double(top);
     for (const double v : x) exps += std::exp(v - top);
-    return double(top + std::log(exps));
+    return double(op == Fold::sumexp ? exps : top + std::log(exps));
   }
   squares = 0;
   for (const double v : x) squares += (v - sum / n) * (v - sum / n);

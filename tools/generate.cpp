@@ -48,8 +48,8 @@ const std::vector<OpRow> ops = {
 #undef TCU_OP
 };
 const std::vector<ReduceRow> reduce_ops = {
-#define TCU_REDUCE(id, NAME, name, accumulate, state, empty, scans, julia) \
-  {id, #NAME, #name, #accumulate, #state, #empty, #scans, #julia},
+#define TCU_REDUCE(id, NAME, name, accumulate, state, second, empty, scans, julia) \
+  {id, #NAME, #name, #accumulate, #state, #second, #empty, #scans, #julia},
 #include "core/reduce_ops.def"
 #undef TCU_REDUCE
 };
@@ -147,9 +147,9 @@ std::string docs() {
          "for 16-bit floats); Index is the element's type beside an int64 position; Float is float64 for Bool and integers, float32 "
          "for 16-bit floats, else the element's type; Real is the same without complex, Modulus the same with a complex element's real "
          "type.\n\n"
-         "| C | id | accumulator | of nothing | scans | Julia |\n|---|---|---|---|---|---|\n";
+         "| C | id | accumulator | second result | of nothing | scans | Julia |\n|---|---|---|---|---|---|---|\n";
   for (const ReduceRow &r : reduce_ops)
-    out << "| `TCU_REDUCE_" << r.upper << "` | " << r.id << " | " << r.accumulate << " | "
+    out << "| `TCU_REDUCE_" << r.upper << "` | " << r.id << " | " << r.accumulate << " | " << (r.second == "None" ? "no" : r.second == "Offered" ? "offered" : "needed") << " | "
         << (r.empty == "Error" ? "error" : r.empty == "Identity" ? "identity" : r.empty) << " | " << (r.scans == "Yes" ? "yes" : "no") << " | " << cell(julia_name(r.julia)) << " |\n";
   return out.str();
 }

@@ -8,7 +8,7 @@
 namespace tcu {
 namespace {
 
-constexpr int kOpEnd = 1024, kReduceEnd = 16;
+constexpr int kOpEnd = 1024, kReduceEnd = 32;
 constexpr uint8_t B = uint8_t(Kind::Bool), I = uint8_t(Kind::Int), U = uint8_t(Kind::UInt), F = uint8_t(Kind::Float),
                   C = uint8_t(Kind::Complex);
 // The domain column's names.
@@ -26,9 +26,9 @@ struct Table {
 #include "core/ops.def"
 #undef TCU_OP
     constexpr bool Yes = true, No = false;
-#define TCU_REDUCE(id, NAME, name, accumulate, state, empty, scans, julia) \
-  static_assert(id > 0 && id < kReduceEnd, "grow kReduceEnd");             \
-  reduces[id] = {#name, Accumulate::accumulate, state, Empty::empty, scans};
+#define TCU_REDUCE(id, NAME, name, accumulate, state, second, empty, scans, julia) \
+  static_assert(id > 0 && id < kReduceEnd, "grow kReduceEnd");                     \
+  reduces[id] = {#name, Accumulate::accumulate, state, Second::second, Empty::empty, scans};
 #include "core/reduce_ops.def"
 #undef TCU_REDUCE
   }

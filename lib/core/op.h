@@ -44,12 +44,14 @@ enum class ReduceOp : uint8_t {
 #undef TCU_REDUCE
 };
 enum class Accumulate : uint8_t { Widen, Same, Bool, Count, Index, Float, Real, Modulus };
+enum class Second : uint8_t { None, Offered, Needed };
 enum class Empty : uint8_t { Identity, NaN, Error };
 
 struct ReduceInfo {
   const char *name;
   Accumulate accumulate;
   int numbers;  // of the accumulator's dtype, in a state
+  Second second;
   Empty empty;
   bool scans;
 };
@@ -65,8 +67,7 @@ inline bool is_deviation(ReduceOp op) { return op == ReduceOp::var || op == Redu
 DType accumulator_of(ReduceOp op, DType element);
 // Whether op can accumulate in acc, beside what it does by itself.
 bool takes_accumulator(ReduceOp op, DType acc);
-// The identity of op in accumulator dtype acc (for max the lowest value, -Inf for floats); of a state of several numbers the first
-// one, beside which the others are 0.
+// The identity of op in accumulator dtype acc (for max the lowest value, -Inf for floats), where a state is one number.
 Scalar identity_of(ReduceOp op, DType acc);
 // What op gives for no elements, where that is not refused.
 Scalar value_of_nothing(ReduceOp op, DType acc);

@@ -27,6 +27,7 @@ int64_t Problem::bytes() const {
     for (const Mode &m : modes)
       if (m.stride[k] != 0 && !(k == 0 && m.role == Role::R)) n *= m.extent;
     total += k == 0 && reads_out ? 2 * n : n;
+    if (k == 0 && second != DType::none) total += n / bytes_of(out) * bytes_of(second);
   }
   if (family == Family::segmented) {
     int64_t segments = 1;
@@ -50,6 +51,7 @@ uint64_t Problem::hash() const {
         uint64_t(n_inputs) << 32 | uint64_t(out) << 40 | uint64_t(acc) << 48);
   for (int k = 0; k <= n_inputs; ++k) h.add(uint64_t(dtype(k)) << 8 | alignment[k]);
   if (family == Family::segmented) h.add(uint64_t(offsets));
+  h.add(uint64_t(second));
   h.add(expr->hash());
   for (const Mode &m : modes) {
     h.add(uint64_t(m.extent) * 4 + uint64_t(m.role));
@@ -61,7 +63,7 @@ uint64_t Problem::hash() const {
 bool Problem::operator==(const Problem &o) const {
   if (family != o.family || op != o.op || scan.exclusive != o.scan.exclusive || scan.reverse != o.scan.reverse ||
       determinism != o.determinism || reads_out != o.reads_out || in_place != o.in_place || index_bits != o.index_bits ||
-      n_inputs != o.n_inputs || out != o.out || acc != o.acc || offsets != o.offsets || modes.size() != o.modes.size() || !(*expr == *o.expr))
+      n_inputs != o.n_inputs || out != o.out || acc != o.acc || offsets != o.offsets || second != o.second || modes.size() != o.modes.size() || !(*expr == *o.expr))
     return false;
   if (std::memcmp(in, o.in, sizeof(DType) * n_inputs) || std::memcmp(alignment, o.alignment, 1 + n_inputs)) return false;
   for (int i = 0; i < modes.size(); ++i) {
@@ -88,7 +90,7 @@ uint8_t alignment_class(const void *data, int stated, DType d) {
 
 // The checks and fields that all families share. Layouts stay on the caller's stack.
 struct Checked {
-  Layout out;
+  Layout out, second;
   Layout in[kMaxInputs];
   int rank = 0;                 // of the joint space
   int64_t space[kMaxRank];      // the inputs' joint extents
@@ -202,6 +204,30 @@ void build_modes(const Checked &c, int rank, const int64_t *extents, const Role 
   p.index_bits = narrow && count <= (1 << 30) ? 32 : 64;
 }
 
+// out and, where there is a second result, that: two of one layout, apart from each other and from what is read.
+void check_results(const Request &r, Checked &c, Problem &p) {
+  check_overlap(r, c, false, p);
+  const DType post = is_arg(p.op) ? DType::i64 : p.acc;
+  if (is_arg(p.op) && kind_of(p.out) != Kind::Int && kind_of(p.out) != Kind::UInt)
+    fail(Code::dtype, "%s gives positions and out is %s; make it an integer", info(p.op).name, info(p.out).name);
+  if (r.reads_out && (post == DType::bool_ || is_arg(p.op))) fail(Code::option, "beta makes no sense for %s", info(p.op).name);
+  if (!r.second) {
+    if (info(p.op).second == Second::Needed) fail(Code::null, "options.second is null, where %s puts its second result", info(p.op).name);
+    return;
+  }
+  if (info(p.op).second == Second::None) fail(Code::option, "options.second is given and %s has no second result", info(p.op).name);
+  p.second = r.second->dtype;
+  c.second = check_tensor(*r.second, "options.second", r.need_data);
+  for (int m = 0; m < std::max(c.out.rank, c.second.rank); ++m)
+    if (c.second.extent(m) != c.out.extent(m) || (c.out.extent(m) > 1 && c.second.stride(m) != c.out.stride(m)))
+      fail(Code::shape, "options.second must have out's extents and strides, and has not in mode %d", m);
+  if (!r.second->data) return;
+  if (r.out.data && may_overlap(r.out.data, c.out, r.second->data, c.second)) fail(Code::overlap, "options.second overlaps out");
+  for (int i = 0; i < r.n_inputs; ++i)
+    if (r.inputs[i].data && may_overlap(r.second->data, c.second, r.inputs[i].data, c.in[i]))
+      fail(Code::overlap, "options.second overlaps input %d; write to a copy", i);
+}
+
 void check_space(const Checked &c) {
   int64_t n = 1;
   for (int m = 0; m < c.rank; ++m)
@@ -267,16 +293,11 @@ Problem make_reduce(const Request &r, ReduceOp op, int n_dims, const int32_t *di
     if (roles[m] == Role::K && n != c.space[m])
       fail(Code::shape, "out has extent %lld in kept mode %d, where the inputs have %lld", (long long)n, m, (long long)c.space[m]);
   }
-  check_overlap(r, c, false, p);
   set_accumulator(r, p, accumulator_of(op, p.element));
-  if (is_arg(op) && kind_of(p.out) != Kind::Int && kind_of(p.out) != Kind::UInt)
-    fail(Code::dtype, "%s gives positions and out is %s; make it an integer", info(op).name, info(p.out).name);
-  const DType post = is_arg(op) ? DType::i64 : p.acc;
-  if (r.reads_out && (post == DType::bool_ || is_arg(op)))
-    fail(Code::option, "beta makes no sense for %s", info(op).name);
+  check_results(r, c, p);
   build_modes(c, rank, c.space, roles, p);
-  if (is_empty_reduction(p) && info(op).empty == Empty::Error)
-    fail(Code::empty, "%s over no elements has no value", info(op).name);
+  if (is_empty_reduction(p) && (info(op).empty == Empty::Error || r.second))
+    fail(Code::empty, "%s over no elements has no %s", info(op).name, r.second ? "second result" : "value");
   return p;
 }
 
@@ -331,15 +352,12 @@ Problem make_segmented(const Request &r, ReduceOp op, int dim, const TensorView 
       fail(Code::shape, "out has extent %lld in mode %d, where %s %lld", (long long)n, m, m == dim ? "the segments are" : "the inputs have",
            (long long)wanted);
   }
-  check_overlap(r, c, false, p);
+  set_accumulator(r, p, accumulator_of(op, p.element));
+  check_results(r, c, p);
   if (r.out.data && offsets.data && may_overlap(r.out.data, c.out, offsets.data, at))
     fail(Code::overlap, "out overlaps the offsets; write to a copy");
-  set_accumulator(r, p, accumulator_of(op, p.element));
-  if (is_arg(op) && kind_of(p.out) != Kind::Int && kind_of(p.out) != Kind::UInt)
-    fail(Code::dtype, "%s gives positions and out is %s; make it an integer", info(op).name, info(p.out).name);
-  const DType post = is_arg(op) ? DType::i64 : p.acc;
-  if (r.reads_out && (post == DType::bool_ || is_arg(op)))
-    fail(Code::option, "beta makes no sense for %s", info(op).name);
+  if (r.second && r.second->data && offsets.data && may_overlap(r.second->data, c.second, offsets.data, at))
+    fail(Code::overlap, "options.second overlaps the offsets; write to a copy");
   Mode segments{};
   segments.extent = at.extents[0] - 1, segments.role = Role::K;
   segments.stride[0] = c.out.extent(dim) == 1 ? 0 : c.out.stride(dim);
@@ -369,7 +387,8 @@ Problem as_fill(const Problem &p) {
 }
 
 bool is_map(const Problem &p) {
-  return p.family == Family::reduce && p.modes.n_of(Role::R) == 0 && !is_arg(p.op) && p.op != ReduceOp::count && !has_finish(p.op);
+  return p.family == Family::reduce && p.modes.n_of(Role::R) == 0 && !is_arg(p.op) && p.op != ReduceOp::count && !has_finish(p.op) &&
+         p.second == DType::none;
 }
 
 Problem as_map(const Problem &p) {
@@ -403,6 +422,13 @@ void check_pointers(const Problem &p, const Pointers &at) {
     if (reinterpret_cast<uintptr_t>(at.offsets) % bytes_of(p.offsets)) fail(Code::alignment, "offsets are not aligned to their numbers");
   }
   const Layout out = layout_of(p, 0);
+  Layout second = out;
+  if (p.second != DType::none) {
+    second.dtype = p.second;
+    if (!at.second) fail(Code::null, "options.second is null, and the plan has a second result");
+    if (reinterpret_cast<uintptr_t>(at.second) % bytes_of(real_part_of(p.second))) fail(Code::alignment, "options.second is not aligned to its elements");
+    if (may_overlap(at.out, out, at.second, second)) fail(Code::overlap, "options.second overlaps out");
+  }
   for (int k = 0; k <= p.n_inputs; ++k) {
     const void *data = k == 0 ? at.out : at.in[k - 1];
     const char *name = k == 0 ? "out" : input_name(k - 1);
@@ -411,6 +437,8 @@ void check_pointers(const Problem &p, const Pointers &at) {
       fail(Code::alignment, "%s is not a multiple of the %d bytes that the plan was made for; see options.alignment", name,
            1 << p.alignment[k]);
     if (k == 0) continue;
+    if (p.second != DType::none && may_overlap(at.second, second, data, layout_of(p, k)))
+      fail(Code::overlap, "options.second overlaps input %d; write to a copy", k - 1);
     if (p.in_place && data == at.out && bytes_of(p.out) == bytes_of(p.dtype(k)) && same_strides(p, 0, k)) continue;
     if (may_overlap(at.out, out, data, layout_of(p, k)))
       fail(Code::overlap, "out overlaps input %d%s", k - 1,

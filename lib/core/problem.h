@@ -30,6 +30,7 @@ struct Problem {
   DType out = DType::none, acc = DType::none, element = DType::none;  // element: what expr yields
   DType in[kMaxInputs] = {};
   DType offsets = DType::none;  // segmented: i32 or i64
+  DType second = DType::none;   // of the second result, if there is one: it lies as out does
   uint8_t alignment[1 + kMaxInputs] = {};  // of out and the inputs' pointers: log2 of bytes, at most 4
   std::shared_ptr<const Expr> expr;
   Modes modes;
@@ -59,6 +60,7 @@ struct Request {
   const TensorView *inputs = nullptr;
   DType accumulator = DType::none;
   Determinism determinism = Determinism::run_to_run;
+  const TensorView *second = nullptr;  // of a reduction; null: none
   bool reads_out = false;
   int alignment = 0;       // bytes; 0 takes it from the pointers
   bool need_data = true;   // false: a plan is made, pointers may be null
@@ -80,7 +82,7 @@ Problem as_map(const Problem &reduction);
 
 // Re-checks what depends on pointers alone, for a plan that is executed on new ones.
 struct Pointers {
-  void *out = nullptr;
+  void *out = nullptr, *second = nullptr;
   const void *in[kMaxInputs] = {};
   const void *offsets = nullptr;
 };

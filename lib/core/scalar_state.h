@@ -1,5 +1,5 @@
 // States of reductions that are several numbers, and what a state comes to at the end. Shared by both backends.
-//   A: float or double, the accumulator; every member is one.
+//   A: the accumulator, float or double where nothing else is said; every member is one.
 //   kNumbers      members: the column 'state' of reduce_ops.def
 //   identity(), lift(x), combine(a, b)    as in device/fold.cuh; combine is associative up to rounding
 //   append(a, x)  combine(a, lift(x)), for less
@@ -49,6 +49,7 @@ struct Moments {
     const double freedom = double(n) - correction;
     return m2 / A(freedom > 0 ? freedom : 0);
   }
+  TCU_FN A center() const { return count > 0 ? origin + mean : limits<A>::nan(); }
 };
 
 // max, and the sum of exp(x - max): their logarithm cannot overflow before the result does. All -Inf: {-Inf, some count or 0};
@@ -69,10 +70,24 @@ struct LogSum {
     return b.max > a.max ? LogSum{b.max, a.sum * e + b.sum} : LogSum{a.max, a.sum + b.sum * e};
   }
   TCU_FN A value() const { return max + m::log(sum); }
+  // The sum alone, of n elements: NaN where an infinity is less itself.
+  TCU_FN A relative(int64_t n) const { return n == 0 ? A(0) : m::isfinite(max) ? sum : limits<A>::nan(); }
 
  private:
   // exp(-|x - y|), where two equal infinities are no distance apart.
   TCU_FN static A decay(A x, A y) { return m::exp(x == y ? A(0) : -m::abs_float(x - y)); }
+};
+
+// Of any numbers that have an order. NaN where one is.
+template <class A>
+struct Extrema {
+  static constexpr int kNumbers = 2;
+  A min, max;
+
+  TCU_FN static Extrema identity() { return {identity_min<A>(), identity_max<A>()}; }
+  TCU_FN static Extrema lift(A x) { return {x, x}; }
+  TCU_FN static Extrema append(Extrema a, A x) { return {m::min(a.min, x), m::max(a.max, x)}; }
+  TCU_FN static Extrema combine(Extrema a, Extrema b) { return {m::min(a.min, b.min), m::max(a.max, b.max)}; }
 };
 
 // sum / n, of a real or complex sum.

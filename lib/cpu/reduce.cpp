@@ -90,6 +90,7 @@ std::shared_ptr<const void> prepare_reduce(const Problem &p, const ReduceCut &ho
   r->op = p.op, r->is_arg = is_arg(p.op);
   r->states = states_of(p.op, p.acc), r->finish = finish_of(p.op, p.acc);
   r->post = make_stage(r->is_arg ? DType::i64 : p.acc, p.out, p.reads_out);
+  if (p.second != DType::none) r->second = make_stage(p.acc, p.second, false);
   r->folds = folds(table(), p.op, p.acc);
   r->arg = arg_folds(table(), p.op, p.acc);
   const Kind k = kind_of(p.acc);
@@ -196,10 +197,14 @@ struct Worker {
     }
     if (top > 0) std::memcpy(level(0), level(top), size_t(r.state_bytes()));
   }
-  // The results of what lies in level(0), there.
-  void *finished(int64_t kept) {
+  // The results of what lies in level(0), and in `at`.
+  struct Found {
+    const void *result, *second;
+  };
+  Found found(int64_t kept) {
+    if (r.is_arg) return {at, level(0)};
     if (r.finish) r.finish(level(0), kept, r.kept_box, p.reduced(), e.correction);
-    return level(0);
+    return {level(0), static_cast<char *>(level(0)) + r.kept_box * r.acc_bytes};
   }
 };
 
@@ -211,19 +216,19 @@ void launch_reduce(const Plan &plan, const Execution &e, Backend &) {
   const Grid &g = r.grid;
   const auto is_kept = [&](int m) { return kept_axis(g, m); };
   const int64_t kept_boxes = g.boxes(is_kept), reduced_boxes = g.boxes([&](int m) { return !is_kept(m); });
-  const Program &post = r.post.choose(e);
-  const Numbers numbers(r.pre, e), post_numbers(post, e);
+  const Results results(r, p, e);
+  const Numbers numbers(r.pre, e);
   const int64_t work = kept_boxes * reduced_boxes * r.tile;
   const size_t worker_bytes = (Worker::bytes(r) + 127) / 64 * 64;
   const int64_t parts = r.parts, units = kept_boxes * parts;
   const int threads = threads_for(units, work);
-  const Scratch scratch(threads, worker_bytes + Writer::bytes(r, post));
+  const Scratch scratch(threads, worker_bytes + Writer::bytes(r, results));
   char *const partial = static_cast<char *>(e.workspace) + (-reinterpret_cast<uintptr_t>(e.workspace) & 63);
   int64_t *const partial_at = reinterpret_cast<int64_t *>(partial + (units * r.state_bytes() + 7) / 8 * 8);
 
   split(threads, units, [&](int thread, int64_t first, int64_t last) {
     Worker worker(r, p, e, numbers, scratch.zone(thread));
-    Writer writer(r, p, e, post, post_numbers, scratch.zone(thread) + worker_bytes);
+    Writer writer(r, results, scratch.zone(thread) + worker_bytes);
     Walk walk = Walk::over(g, is_kept);
     for (int64_t u = first; u < last; ++u) {
       const int64_t part = u % parts;
@@ -231,7 +236,8 @@ void launch_reduce(const Plan &plan, const Execution &e, Backend &) {
       const Box box(g, walk, nullptr, true, false);
       worker.fold(walk, box.elements, reduced_boxes * part / parts, reduced_boxes * (part + 1) / parts);
       if (parts == 1) {
-        writer.write(walk, box, r.is_arg ? static_cast<void *>(worker.at) : worker.finished(box.elements));
+        const auto [result, second] = worker.found(box.elements);
+        writer.write(walk, box, result, second);
       } else {
         std::memcpy(partial + u * r.state_bytes(), worker.level(0), size_t(r.state_bytes()));
         if (r.is_arg) std::memcpy(partial_at + u * r.kept_box, worker.at, size_t(box.elements) * 8);
@@ -244,7 +250,7 @@ void launch_reduce(const Plan &plan, const Execution &e, Backend &) {
   const int finishers = threads_for(kept_boxes, units * r.kept_box);
   split(finishers, kept_boxes, [&](int thread, int64_t first, int64_t last) {
     Worker worker(r, p, e, numbers, scratch.zone(thread));
-    Writer writer(r, p, e, post, post_numbers, scratch.zone(thread) + worker_bytes);
+    Writer writer(r, results, scratch.zone(thread) + worker_bytes);
     Walk walk = Walk::over(g, is_kept);
     for (int64_t k = first; k < last; ++k) {
       walk.seek(g, k);
@@ -255,7 +261,6 @@ void launch_reduce(const Plan &plan, const Execution &e, Backend &) {
         for (int64_t part = 0; part < parts; ++part)
           r.arg.merge(worker.level(0), worker.at, partial + (at + part * r.kept_box) * r.acc_bytes,
                       partial_at + at + part * r.kept_box, box.elements);
-        writer.write(walk, box, worker.at);
       } else {
         char *const states = partial + k * parts * r.state_bytes();
         if (r.states.combine) {
@@ -264,8 +269,9 @@ void launch_reduce(const Plan &plan, const Execution &e, Backend &) {
         } else {
           r.folds.rows(worker.level(0), states, box.elements, parts, r.kept_box, true);
         }
-        writer.write(walk, box, worker.finished(box.elements));
       }
+      const auto [result, second] = worker.found(box.elements);
+      writer.write(walk, box, result, second);
     }
   });
 }

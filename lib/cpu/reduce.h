@@ -1,6 +1,8 @@
 // What the reduce rows share. A row says how modes are cut into boxes of K and R modes; then, for each box of kept modes,
 // the boxes of reduced modes are evaluated, folded into an accumulator per kept element, and the post stage writes those.
 #pragma once
+#include <optional>
+
 #include "cpu/post.h"
 #include "cpu/state.h"
 
@@ -15,7 +17,7 @@ struct ReduceCut {
 struct ReducePlan {
   Program pre;     // the element, in the accumulator's dtype
   bool direct;     // pre does nothing: the operand itself is folded
-  Stage post;
+  Stage post, second;  // of the second result, if there is one
   Folds folds;
   ArgFolds arg;
   ReduceOp op;
@@ -41,29 +43,57 @@ LaunchConfig configure_reduce(const Problem &p, const ReduceCut &how);
 std::shared_ptr<const void> prepare_reduce(const Problem &p, const ReduceCut &how);
 void launch_reduce(const Plan &plan, const Execution &e, Backend &backend);
 
-// Writes one kept box from its accumulators.
-struct Writer {
-  const ReducePlan &r;
-  const Problem &p;
-  const Execution &e;
-  Machine post;
-  DType types[2];
-  static size_t bytes(const ReducePlan &r, const Program &program) { return Machine::bytes(program, r.kept_box); }
-  Writer(const ReducePlan &plan, const Problem &problem, const Execution &execution, const Program &program,
-         const Numbers &numbers, char *zone)
-      : r(plan), p(problem), e(execution),
-        post(program, numbers, (types[0] = plan.post.post, types[1] = problem.out, types), plan.kept_box, zone) {}
+// How the accumulators of an execution become what is written, and where. The second result's dtype is none where there is none.
+struct Results {
+  struct One {
+    const Program &program;
+    Numbers numbers;
+    DType post, dtype;
+    void *data;
+    bool reads_out;
+    One(const Stage &s, const Execution &e, DType d, void *to)
+        : program(s.choose(e)), numbers(program, e), post(s.post), dtype(d), data(to), reads_out(s.reads_out) {}
+  };
+  One out, second;
+  Results(const ReducePlan &r, const Problem &p, const Execution &e)
+      : out(r.post, e, p.out, e.at.out), second(r.second, Execution(), p.second, e.at.second) {}
+};
 
-  void write(const Walk &kept_walk, const Box &box, const void *acc) {
-    const Grid &g = r.grid;
-    int64_t offset[kMaxOperands] = {};
-    kept_walk.offsets(g, 1, offset);
-    char *const out = static_cast<char *>(e.at.out) + offset[0] * bytes_of(p.out);
-    post.point(0, acc);
-    if (p.reads_out) post.load(1, box, 0, out);
-    void *const to = box.flat(0) ? static_cast<void *>(out) : post.tile();
-    store(box, 0, out, post.run(to, box.elements), bytes_of(p.out), false);
+// Writes one kept box from its accumulators.
+class Writer {
+ public:
+  static size_t bytes(const ReducePlan &r, const Results &to) { return One::bytes(r, to.out) + One::bytes(r, to.second); }
+  Writer(const ReducePlan &plan, const Results &to, char *zone) : r(plan), out(plan, to.out, zone) {
+    if (to.second.dtype != DType::none) second.emplace(plan, to.second, zone + One::bytes(plan, to.out));
   }
+  void write(const Walk &kept_walk, const Box &box, const void *acc, const void *second_acc) {
+    int64_t offset[kMaxOperands] = {};
+    kept_walk.offsets(r.grid, 1, offset);
+    out.write(box, offset[0], acc);
+    if (second) second->write(box, offset[0], second_acc);
+  }
+
+ private:
+  struct One {
+    const Results::One &to;
+    DType types[2];
+    Machine machine;
+    static size_t bytes(const ReducePlan &r, const Results::One &to) {
+      return to.dtype == DType::none ? 0 : (Machine::bytes(to.program, r.kept_box) + 127) / 64 * 64;
+    }
+    One(const ReducePlan &r, const Results::One &result, char *zone)
+        : to(result), types{to.post, to.dtype}, machine(to.program, to.numbers, types, r.kept_box, zone) {}
+    void write(const Box &box, int64_t offset, const void *acc) {
+      char *const at = static_cast<char *>(to.data) + offset * bytes_of(to.dtype);
+      machine.point(0, acc);
+      if (to.reads_out) machine.load(1, box, 0, at);
+      void *const into = box.flat(0) ? static_cast<void *>(at) : machine.tile();
+      store(box, 0, at, machine.run(into, box.elements), bytes_of(to.dtype), false);
+    }
+  };
+  const ReducePlan &r;
+  One out;
+  std::optional<One> second;
 };
 
 }  // namespace tcu::cpu

@@ -61,8 +61,8 @@ struct Segments {
     const int64_t from = std::clamp<int64_t>(offset(at[p.offsets_operand()]), 0, axis.extent);
     const int64_t to = std::clamp<int64_t>(offset(at[p.offsets_operand()] + 1), from, axis.extent);
     int64_t position = std::numeric_limits<int64_t>::max();
-    std::memset(best, 0, sizeof best);
-    store_compute(best, r.acc, identity_of(p.op, r.acc));
+    if (r.states.of_nothing) r.states.of_nothing(best, 1);
+    else store_compute(best, r.acc, identity_of(p.op, r.acc));
     bool fresh = true;
     for (int64_t first = from; first < to; first += kTile) {
       Box box;
@@ -93,16 +93,16 @@ void launch(const Plan &plan, const Execution &e, Backend &) {
   const Grid &g = r.grid;
   const auto is_kept = [&](int m) { return g.axis[m].role == Role::K; };
   const int64_t boxes = g.boxes(is_kept);
-  const Program &post = r.post.choose(e);
-  const Numbers numbers(r.pre, e), post_numbers(post, e);
-  const size_t machine = (Segments::bytes(r) + 63) / 64 * 64, results = size_t(r.kept_box) * 16 + 64;
+  const Results to(r, p, e);
+  const Numbers numbers(r.pre, e);
+  const size_t machine = (Segments::bytes(r) + 63) / 64 * 64, results = (size_t(r.kept_box) * 16 + 127) / 64 * 64;
   const int threads = threads_for(boxes, std::max(p.kept(), p.reduced()));
-  const Scratch scratch(threads, machine + results + Writer::bytes(r, post));
+  const Scratch scratch(threads, machine + 2 * results + Writer::bytes(r, to));
 
   split(threads, boxes, [&](int thread, int64_t first, int64_t last) {
-    char *const zone = scratch.zone(thread), *const acc = zone + machine;
+    char *const zone = scratch.zone(thread), *const acc = zone + machine, *const second = acc + results;
     Segments segments(r, p, e, numbers, zone);
-    Writer writer(r, p, e, post, post_numbers, acc + results);
+    Writer writer(r, to, second + results);
     Walk walk = Walk::over(g, is_kept);
     for (int64_t u = first; u < last; ++u) {
       walk.seek(g, u);
@@ -111,11 +111,12 @@ void launch(const Plan &plan, const Execution &e, Backend &) {
       walk.offsets(g, g.n_operands, at);
       for (int64_t j = 0; j < box.elements; ++j) {
         const int64_t position = segments.fold(at);
+        std::memcpy(second + j * r.acc_bytes, segments.best + (r.is_arg ? 0 : r.acc_bytes), size_t(r.acc_bytes));
         if (r.is_arg) std::memcpy(acc + j * 8, &position, 8);
         else std::memcpy(acc + j * r.acc_bytes, segments.best, size_t(r.acc_bytes));
         for (int k = 0; k < g.n_operands && box.n > 0; ++k) at[k] += box.axis[0]->stride[k];
       }
-      writer.write(walk, box, acc);
+      writer.write(walk, box, acc, second);
     }
   });
 }

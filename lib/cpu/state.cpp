@@ -25,6 +25,11 @@ template <class S, class A> void combine(void *state, const void *from, int64_t 
   }
 }
 
+template <class S, class A> void of_nothing(void *state, int64_t pitch) {
+  const auto numbers = std::bit_cast<std::array<A, S::kNumbers>>(S::identity());
+  for (int k = 0; k < S::kNumbers; ++k) static_cast<A *>(state)[k * pitch] = numbers[size_t(k)];
+}
+
 // A tile as the loops of the table see it, with two more of its size.
 template <class A> struct Tile {
   const Box &box;
@@ -71,6 +76,11 @@ template <class A> void log_sum_of(const Box &box, const void *tile, void *state
   t.fold(ReduceOp::sum, t.made, sum);
 }
 
+template <class A, DType acc> void extrema_of(const Box &box, const void *tile, void *state, int64_t pitch, char *scratch) {
+  fold_box(folds(table(), ReduceOp::min, acc), sizeof(A), box, tile, 0, state, true, scratch);
+  fold_box(folds(table(), ReduceOp::max, acc), sizeof(A), box, tile, 0, static_cast<A *>(state) + pitch, true, scratch);
+}
+
 template <class A, class F> void each(void *state, int64_t lanes, F f) {
   A *const x = static_cast<A *>(state);
   for (int64_t j = 0; j < lanes; ++j) x[j] = f(x[j], x + j);
@@ -83,16 +93,36 @@ template <class A> void norm(void *state, int64_t lanes, int64_t, int64_t, doubl
 }
 template <class A, bool root> void variance(void *state, int64_t lanes, int64_t pitch, int64_t n, double correction) {
   each<A>(state, lanes, [=](A, A *at) {
-    const A v = load<Moments<A>>(at, pitch).variance(n, correction);
+    const Moments<A> s = load<Moments<A>>(at, pitch);
+    const A v = s.variance(n, correction);
+    at[pitch] = s.center();
     return root ? m::sqrt(v) : v;
   });
 }
-template <class A> void log_sum(void *state, int64_t lanes, int64_t pitch, int64_t, double) {
-  each<A>(state, lanes, [=](A, A *at) { return load<LogSum<A>>(at, pitch).value(); });
+template <class A, bool logarithm> void log_sum(void *state, int64_t lanes, int64_t pitch, int64_t n, double) {
+  each<A>(state, lanes, [=](A, A *at) {
+    const LogSum<A> s = load<LogSum<A>>(at, pitch);
+    at[pitch] = s.max;
+    return logarithm ? s.value() : s.relative(n);
+  });
 }
 
-template <class A> constexpr States kMoments{moments_of<A>, combine<Moments<A>, A>};
-template <class A> constexpr States kLogSum{log_sum_of<A>, combine<LogSum<A>, A>};
+template <class S, class A> constexpr States states(decltype(States::of_tile) of_tile) { return {of_tile, combine<S, A>, of_nothing<S, A>}; }
+template <class A> constexpr States kMoments = states<Moments<A>, A>(moments_of<A>);
+template <class A> constexpr States kLogSum = states<LogSum<A>, A>(log_sum_of<A>);
+States extrema_states(DType acc) {
+  switch (acc) {
+#define TCU_DTYPE(id, NAME, name, storage, compute, kind, julia)                     \
+  case DType::name:                                                                  \
+    if constexpr (is_same<storage, compute> && !is_complex<compute>)                 \
+      return states<Extrema<compute>, compute>(extrema_of<compute, DType::name>);    \
+    break;
+#include "core/dtypes.def"
+#undef TCU_DTYPE
+    default: break;
+  }
+  return {};
+}
 
 struct Row {
   ReduceOp op;
@@ -104,7 +134,8 @@ const Row rows[] = {
     {ReduceOp::var, {kMoments<float>, kMoments<double>}, {variance<float, false>, variance<double, false>}},
     {ReduceOp::std, {kMoments<float>, kMoments<double>}, {variance<float, true>, variance<double, true>}},
     {ReduceOp::norm, {}, {norm<float>, norm<double>}},
-    {ReduceOp::logsumexp, {kLogSum<float>, kLogSum<double>}, {log_sum<float>, log_sum<double>}},
+    {ReduceOp::logsumexp, {kLogSum<float>, kLogSum<double>}, {log_sum<float, true>, log_sum<double, true>}},
+    {ReduceOp::sumexp, {kLogSum<float>, kLogSum<double>}, {log_sum<float, false>, log_sum<double, false>}},
 };
 const Row *row_of(ReduceOp op) {
   for (const Row &r : rows)
@@ -117,6 +148,7 @@ static_assert(int(DType::f64) == int(DType::f32) + 1 && int(DType::c64) == int(D
 }  // namespace
 
 States states_of(ReduceOp op, DType acc) {
+  if (op == ReduceOp::extrema) return extrema_states(acc);
   return info(op).numbers > 1 ? row_of(op)->states[column(acc)] : States{};
 }
 Finish finish_of(ReduceOp op, DType acc) {

@@ -10,7 +10,7 @@ namespace {
 template <class P>
 void fill(P &to, const Prepared &prepared, const Plan &plan, const Execution &e) {
   const Problem &p = plan.problem;
-  to.out = e.at.out, to.workspace = e.workspace, to.zeroed = e.zeroed;
+  to.out = e.at.out, to.second = e.at.second, to.workspace = e.workspace, to.zeroed = e.zeroed;
   for (int i = 0; i < p.n_inputs; ++i) to.in[i] = e.at.in[i];
   if (p.family == Family::segmented) to.in[p.n_inputs] = e.at.offsets;
   to.n_kept = p.modes.n_of(Role::K), to.n_folded = p.modes.size() - to.n_kept;
@@ -27,7 +27,8 @@ void fill(P &to, const Prepared &prepared, const Plan &plan, const Execution &e)
   to.split = plan.config.split, to.lanes = plan.config.lanes, to.detail = plan.config.detail;
   to.chunk = to.split > 1 ? plan.config.chunk : to.folded;  // uncut: all of it
   to.flags = (p.reads_out ? kReadsOut : 0) | (p.scan.exclusive ? kExclusive : 0) | (p.scan.reverse ? kReverse : 0) |
-             (plan.post != DType::bool_ && !is_one(e.alpha, plan.post) ? kScales : 0) | (p.op == ReduceOp::std ? kRoot : p.op == ReduceOp::mean ? kMean : 0);
+             (plan.post != DType::bool_ && !is_one(e.alpha, plan.post) ? kScales : 0) | (p.op == ReduceOp::std ? kRoot : 0) |
+             (p.op == ReduceOp::mean ? kMean : 0) | (p.op == ReduceOp::sumexp ? kNoLog : 0);
   to.selector = prepared.selector;
   to.correction = e.correction;
   store_compute(to.alpha.bytes, plan.post, e.alpha);

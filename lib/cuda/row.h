@@ -16,10 +16,19 @@ inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline std::string type_text(DType d) { return info(d).compute; }
 inline std::string storage_text(DType d) { return info(d).storage; }
 inline std::string index_text(const Problem &p) { return p.index_bits == 32 ? "int32_t" : "int64_t"; }
-// The struct of device/fold.cuh: mean is sum, and std is var, with something more at the end (kMean, kRoot).
-inline std::string fold_text(ReduceOp op) {
-  const ReduceOp runs = op == ReduceOp::mean ? ReduceOp::sum : op == ReduceOp::std ? ReduceOp::var : op;
-  return std::string("fold::") + info(runs).name;
+// The struct of device/fold.cuh: mean is sum, and std is var, with something more at the end (kMean, kRoot);
+// sumexp logsumexp without its end; and fold::both of it where there is a second result.
+inline std::string fold_text(const Problem &p) {
+  const auto runs = [&] {
+    switch (p.op) {
+      case ReduceOp::mean: return ReduceOp::sum;
+      case ReduceOp::std: return ReduceOp::var;
+      case ReduceOp::sumexp: return ReduceOp::logsumexp;
+      default: return p.op;
+    }
+  }();
+  const std::string fold = std::string("fold::") + info(runs).name;
+  return p.second == DType::none ? fold : "fold::both<" + fold + ", " + storage_text(p.second) + ">";
 }
 // Bytes of a fold's State, at most.
 inline int state_bytes(const Problem &p) {

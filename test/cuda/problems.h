@@ -97,12 +97,21 @@ class Tensor {
     }
     const int64_t margin = support::chance(rng, 50) ? 0 : support::pick(rng, 1, 40);
     base = margin - lowest;
-    bytes.resize(size_t(margin + highest - lowest + 1 + margin) * size);
-    for (auto &b : bytes) b = 1;  // what is not written must stay so
-    if (tcu_malloc(context(), &memory, bytes.size(), nullptr) != TCU_OK) throw std::runtime_error(tcu_last_error());
+    allocate(margin + highest - lowest + 1 + margin);
   }
   Tensor(const Tensor &) = delete;
   ~Tensor() { tcu_free(context(), memory, nullptr); }
+
+  // Beside `other`, in its layout: for a second result.
+  Tensor(Rng &rng, tcu_dtype_t dtype, const Tensor &other)
+      : dtype(dtype), extents(other.extents), strides(other.strides), size(size_t(tcu_dtype_bytes(dtype))) {
+    const int64_t margin = support::pick(rng, 0, 40), elements = int64_t(other.bytes.size() / other.size);
+    base = margin + other.base;
+    allocate(margin + elements + margin);
+  }
+
+  // To its first n in a mode: rows that begin anywhere.
+  Tensor &narrow(size_t mode, int64_t n) { return extents[mode] = n, *this; }
 
   template <class F>
   void fill(F value) {
@@ -138,6 +147,10 @@ class Tensor {
   void *memory = nullptr;
 
  private:
+  void allocate(int64_t elements) {
+    bytes.assign(size_t(elements) * size, 1);  // what is not written must stay so
+    if (tcu_malloc(context(), &memory, bytes.size(), nullptr) != TCU_OK) throw std::runtime_error(tcu_last_error());
+  }
   void copy(void *to, const void *from) const {
     if (tcu_copy(context(), to, from, bytes.size(), nullptr) != TCU_OK) throw std::runtime_error(tcu_last_error());
   }

@@ -131,3 +131,35 @@ TEST_CASE("cuda: argmax and argmin where every element is the least", "[cuda][re
     }
   }
 }
+
+// Inputs of which one is read in vectors and another, whose rows begin anywhere, is not.
+TEST_CASE("cuda: reductions of products of rows that begin anywhere", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(13);
+  tcu_node_t nodes[3] = {};
+  nodes[0].kind = TCU_NODE_INPUT, nodes[1].kind = TCU_NODE_INPUT, nodes[1].index = 1;
+  nodes[2].kind = TCU_NODE_OP, nodes[2].index = TCU_OP_MUL;
+  tcu_expr_t expr = nullptr;
+  REQUIRE(tcu_expr_create(&expr, nodes, 3) == TCU_OK);
+  const tcu_options_t options = TCU_OPTIONS_INIT;
+  std::vector<int> runs;
+  for (tcu_dtype_t type : {TCU_FLOAT32, TCU_FLOAT16})
+    for (int64_t gap : {1, 2, 4})
+      for (const Sizes &extents : {Sizes{64, 9, 5}, Sizes{16, 2100, 2}})
+        for (const std::vector<int32_t> &dims : {std::vector<int32_t>{1}, {0}, {0, 2}, {1, 2}}) {
+          Sizes kept = extents, room = extents;
+          for (int32_t d : dims) kept[size_t(d)] = 1;
+          room[0] += gap;
+          Tensor a(rng, TCU_FLOAT32, extents, false, true), b(rng, type, room, false, true), out(rng, TCU_FLOAT32, kept, false, true);
+          b.narrow(0, extents[0]);
+          for (Tensor *t : {&a, &b}) t->fill([&] { return double(support::pick(rng, -4, 4)); });
+          out.fill([] { return 1.0; });
+          const tcu_tensor_t o = out.view(), x[] = {a.view(), b.view()};
+          const auto product = [](const std::vector<double> &v) { return v[0] * v[1]; };
+          on_every_kernel("reduce", out, oracle::reduce(oracle::Fold::sum, {a.values(), b.values()}, dims, product), options, runs, b.text(),
+                          [&](const tcu_options_t &with) {
+                            return tcu_reduce(context(), &o, TCU_REDUCE_SUM, expr, 2, x, int32_t(dims.size()), dims.data(), &with);
+                          });
+        }
+  tcu_expr_destroy(expr);
+}

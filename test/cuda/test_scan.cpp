@@ -39,9 +39,13 @@ std::vector<double> scan(oracle::Fold op, const Sizes &extents, const oracle::Te
   return result;
 }
 
-void run_case(Rng &rng, const Case &c, const Sizes &extents, int dim, bool plain, std::vector<int> &runs) {
-  const bool in_place = c.in == c.out && support::chance(rng, 20);
-  Tensor in(rng, c.in, extents, !plain && !in_place, plain);
+// gap: elements between the input's rows.
+void run_case(Rng &rng, const Case &c, const Sizes &extents, int dim, bool plain, std::vector<int> &runs, int64_t gap = 0) {
+  const bool in_place = gap == 0 && c.in == c.out && support::chance(rng, 20);
+  Sizes room = extents;
+  if (gap) room[0] += gap;
+  Tensor in(rng, c.in, room, !plain && !in_place, plain);
+  if (gap) in.narrow(0, extents[0]);
   std::unique_ptr<Tensor> other = in_place ? nullptr : std::make_unique<Tensor>(rng, c.out, extents, false, plain);
   Tensor &out = in_place ? in : *other;
   const bool prod = c.op == TCU_REDUCE_PROD;
@@ -97,6 +101,8 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   const bool emulated = std::getenv("TCUOPS_TEST_GPU") == nullptr;
   const int64_t lines = emulated ? 1032 : 34000;  // a multiple of 8
   for (const Case &c : cases) run_case(rng, c, {lines, 3}, 1, true, runs);
+  for (const Case &c : cases)
+    for (int64_t gap : {1, 2}) run_case(rng, c, {lines, 3}, 1, true, runs, gap);
   for (const Case &c : {cases[0], cases[1], cases[3]}) run_case(rng, c, {lines, emulated ? 70 : 150}, 1, true, runs);
   // short lines, of whole vectors and not
   for (const Case &c : cases)

@@ -15,9 +15,10 @@ namespace tcu::cuda {
 //   append(a, element, position)    combine(a, lift(element, position)) for an element after all that a holds
 //   add(a, element, position)       the same for any element
 //   post(p, state, n)  what alpha and beta are applied to; n: how many elements the state holds
+//   kSecond            there is a second result, second(state), stored as a Second (store_result)
 template <class Op, class Acc, class Position>
 struct Fold {
-  static constexpr bool kPositions = false, kAppends = false;
+  static constexpr bool kPositions = false, kAppends = false, kSecond = false;
   using State = Acc;
   using Post = Acc;
   TCU_DEVICE static State identity() { return Op::template identity<Acc>(); }
@@ -30,7 +31,7 @@ struct Fold {
 // The same for a state of several numbers, `S` of core/scalar_state.h.
 template <class Op, class S, class Acc, class Position>
 struct StateFold {
-  static constexpr bool kPositions = false, kAppends = true;
+  static constexpr bool kPositions = false, kAppends = true, kSecond = false;
   using State = S;
   using Post = Acc;
   TCU_DEVICE static State identity() { return S::identity(); }
@@ -39,6 +40,7 @@ struct StateFold {
   template <class E> TCU_DEVICE static State add(State a, E e, Position) { return S::append(a, tcu::convert<Acc>(e)); }
   TCU_DEVICE static State combine(State a, State b) { return S::combine(a, b); }
   template <class P> TCU_DEVICE static Post post(const P &p, State s, int64_t n) { return Op::post(p, s, n); }
+  TCU_DEVICE static Acc second(State s) { return Op::second(s); }
 };
 
 // A whole number for each value, in the values' order: -0 below +0, and NaN above all.
@@ -54,6 +56,12 @@ TCU_DEVICE auto ranked(T x) {
     return x;
   }
 }
+// The number of type T that has this rank; of NaN one of them.
+template <class T, class Rank>
+TCU_DEVICE T unranked(Rank r) {
+  if constexpr (is_float<T>) return __builtin_bit_cast(T, Rank(r ^ ((r >> (8 * sizeof(T) - 1)) & limits<Rank>::max())));
+  else return T(r);
+}
 template <class Rank, class Position>
 struct Best {
   Rank rank;
@@ -63,7 +71,7 @@ struct Best {
 // ranks lowest, and then the first is the answer.
 template <class Op, class Acc, class Position>
 struct ArgFold {
-  static constexpr bool kPositions = true, kAppends = false;
+  static constexpr bool kPositions = true, kAppends = false, kSecond = false;
   using Rank = decltype(ranked(Acc{}));
   using State = Best<Rank, Position>;
   using Post = int64_t;
@@ -78,6 +86,7 @@ struct ArgFold {
     return (b.rank > a.rank) | ((b.rank == a.rank) & (b.position < a.position)) ? b : a;
   }
   template <class P> TCU_DEVICE static Post post(const P &, State s, int64_t) { return s.position == limits<Position>::max() ? 0 : int64_t(s.position); }
+  TCU_DEVICE static Acc second(State s) { return Op::template value<Acc>(s.rank); }
 };
 
 namespace fold {
@@ -132,19 +141,36 @@ struct var {
     const A v = s.variance(n, p.correction);
     return p.flags & kRoot ? m::sqrt(v) : v;
   }
+  template <class A> TCU_DEVICE static A second(const Moments<A> &s) { return s.center(); }
 };
 struct logsumexp {
-  template <class P, class A> TCU_DEVICE static A post(const P &, const LogSum<A> &s, int64_t) { return s.value(); }
+  template <class P, class A> TCU_DEVICE static A post(const P &p, const LogSum<A> &s, int64_t n) {
+    return p.flags & kNoLog ? s.relative(n) : s.value();
+  }
+  template <class A> TCU_DEVICE static A second(const LogSum<A> &s) { return s.max; }
+};
+struct extrema {
+  template <class P, class A> TCU_DEVICE static A post(const P &, const Extrema<A> &s, int64_t) { return s.min; }
+  template <class A> TCU_DEVICE static A second(const Extrema<A> &s) { return s.max; }
 };
 struct argmax {
   template <class A> TCU_DEVICE static auto rank(A x) { return ranked(x); }
+  template <class A, class R> TCU_DEVICE static A value(R rank) {
+    return is_float<A> && rank == limits<R>::lowest() ? identity_max<A>() : unranked<A>(rank);  // no element ranks as low
+  }
 };
 struct argmin {  // the order turned round, but for NaN
   template <class A> TCU_DEVICE static auto rank(A x) {
     const auto r = ranked(x);
     return x != x ? r : decltype(r)(~r);
   }
+  template <class A, class R> TCU_DEVICE static A value(R rank) {
+    if (is_float<A> && rank == limits<R>::lowest()) return identity_min<A>();
+    return unranked<A>(is_float<A> && rank == limits<R>::max() ? rank : R(~rank));
+  }
 };
+// Op, with its second result stored as an S.
+template <class Op, class S> struct both {};
 }  // namespace fold
 
 template <class Op, class Acc, class Position> struct fold_of { using type = Fold<Op, Acc, Position>; };
@@ -152,6 +178,15 @@ template <class A, class P> struct fold_of<fold::var, A, P> { using type = State
 template <class A, class P> struct fold_of<fold::logsumexp, A, P> { using type = StateFold<fold::logsumexp, LogSum<A>, A, P>; };
 template <class A, class P> struct fold_of<fold::argmax, A, P> { using type = ArgFold<fold::argmax, A, P>; };
 template <class A, class P> struct fold_of<fold::argmin, A, P> { using type = ArgFold<fold::argmin, A, P>; };
+template <class A, class P> struct fold_of<fold::extrema, A, P> { using type = StateFold<fold::extrema, Extrema<A>, A, P>; };
+template <class F, class S>
+struct BothFold : F {
+  static constexpr bool kSecond = true;
+  using Second = S;
+};
+template <class Op, class S, class A, class P> struct fold_of<fold::both<Op, S>, A, P> {
+  using type = BothFold<typename fold_of<Op, A, P>::type, S>;
+};
 template <class Op, class Acc, class Position> using fold_t = typename fold_of<Op, Acc, Position>::type;
 
 // Blocks that a multiprocessor is to hold where a fold of one number lets it hold `most`: so few that a thread has registers for V

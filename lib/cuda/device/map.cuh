@@ -137,16 +137,22 @@ TCU_DEVICE unsigned find_accesses(Types<T, R...>, const P &p, const Offsets<N, I
   return unsigned(!plain) << I | find_accesses<V, I + 1>(Types<R...>{}, p, o, mode, at);
 }
 
+// The same, wherever modes first..last-1 lead from o.
+template <int V, class Inputs, class P, int N, class Index>
+TCU_DEVICE unsigned find_accesses(Inputs, const P &p, const Offsets<N, Index> &o, int mode, Index at, int first, int last) {
+  unsigned accesses = find_accesses<V>(Inputs{}, p, o, mode, at);
+#pragma unroll 1
+  for (int m = first; m < last; ++m)
+#pragma unroll
+    for (int i = 0; i < N; ++i) accesses |= unsigned(p.mode[m].in[i] % V != 0) << i;
+  return accesses;
+}
+
 // Whether mode `mode` is whole vectors of every input, wherever modes first..last-1 lead from o.
 template <int V, class Inputs, class P, int N, class Index>
 TCU_DEVICE bool whole_vectors(Inputs, const P &p, const Offsets<N, Index> &o, int mode, int first, int last) {
   if (V == 1 || N == 0 || Index(p.mode[mode].extent) % V != 0) return false;
-  bool whole = find_accesses<V>(Inputs{}, p, o, mode, Index(0)) == 0;
-#pragma unroll 1
-  for (int m = first; m < last; ++m)
-#pragma unroll
-    for (int i = 0; i < N; ++i) whole &= p.mode[m].in[i] % V == 0;
-  return whole;
+  return find_accesses<V>(Inputs{}, p, o, mode, Index(0), first, last) == 0;
 }
 
 // out = alpha * value + beta * out and the cast to what is stored, for V neighbours or one element.
@@ -170,6 +176,12 @@ TCU_DEVICE void store(const P &p, Out *to, Vec<Post, V> r) {
 template <class Out, class Post, class P, class Index>
 TCU_DEVICE void store_one(const P &p, Index offset, Post value) {
   store(p, static_cast<Out *>(p.out) + offset, Vec<Post, 1>{{value}});
+}
+// What a fold F of n elements comes to.
+template <class F, class Out, class P, class Index>
+TCU_DEVICE void store_result(const P &p, Index offset, typename F::State state, int64_t n) {
+  store_one<Out>(p, offset, F::post(p, state, n));
+  if constexpr (F::kSecond) static_cast<typename F::Second *>(p.second)[offset] = tcu::convert<typename F::Second>(F::second(state));
 }
 
 #endif  // TCU_KERNELS

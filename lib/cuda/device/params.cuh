@@ -61,14 +61,14 @@ struct ModeOf {
 
 // kScales: alpha is not 1. A product with 1 would not be exact: complex (1 + 0i) times infinity has a NaN in it.
 // kMean: the sum is divided by how many there are (mean runs the function of sum). kRoot: a root is taken of the result (std runs
-// the function of var).
-enum : int32_t { kReadsOut = 1, kExclusive = 2, kReverse = 4, kScales = 8, kRoot = 16, kMean = 32 };
+// the function of var). kNoLog: none is taken (sumexp runs the function of logsumexp).
+enum : int32_t { kReadsOut = 1, kExclusive = 2, kReverse = 4, kScales = 8, kRoot = 16, kMean = 32, kNoLog = 64 };
 
 // I inputs, M modes, P numbers that the expression takes by value.
 template <int I, int M, int P>
 struct Params {
   static constexpr int kInputs = I;
-  void *out;
+  void *out, *second;         // second: of a fold that has kSecond
   void *workspace, *zeroed;   // Execution's
   const void *in[I];
   int64_t kept, folded;       // products of the extents: of K modes, of R or S modes

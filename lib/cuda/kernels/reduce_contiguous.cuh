@@ -156,7 +156,7 @@ struct reduce_contiguous {
         s = segment(p, o, part, lane, lanes);
       }
       if (!combine_parts<F>(p, s, cell, part, begun, lanes, shared)) continue;  // with parts, lanes == block: every item is in range
-      if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(p, s, p.folded));
+      if (item < n && lane == 0) store_result<F, Out>(p, o.out, s, p.folded);
     }
   }
 };
@@ -204,7 +204,7 @@ struct ReduceContiguous {
     return instance_of(c.variant ? "reduce_rows" : "reduce_contiguous", p);
   }
   static Instance instance_of(const char *body, const Problem &p) {
-    return make_instance(p, body, {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, body, {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
   }
 };
 

@@ -37,7 +37,7 @@ struct reduce_general {
         }
       }
       s = combine_group<F>(s, lanes, shared);
-      if (cell < n && lane == 0) store_one<Out>(p, o.out, F::post(p, s, p.folded));
+      if (cell < n && lane == 0) store_result<F, Out>(p, o.out, s, p.folded);
     }
   }
 };
@@ -63,7 +63,7 @@ struct ReduceGeneral {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "reduce_general", {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, "reduce_general", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
   }
 };
 

@@ -73,7 +73,7 @@ struct reduce_rows {
       }
       State all = combine_all<F>(s);
       if (!combine_parts<F>(p, all, cell, part, begun, lanes, shared)) continue;  // with parts, lanes == block: every item is in range
-      if (item < n && lane == 0) store_one<Out>(p, o.out, F::post(p, all, p.folded));
+      if (item < n && lane == 0) store_result<F, Out>(p, o.out, all, p.folded);
     }
   }
 };

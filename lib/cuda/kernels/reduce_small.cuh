@@ -68,7 +68,7 @@ struct reduce_small {
       for (int k = 0; k < kItems; ++k) {
         if (k & (each - 1)) continue;
         s[k] = combine_group<F>(s[k], lanes, static_cast<State *>(nullptr));
-        if (lane == 0 && cell(k) < n) store_one<Out>(p, o[k].out, F::post(p, s[k], p.folded));
+        if (lane == 0 && cell(k) < n) store_result<F, Out>(p, o[k].out, s[k], p.folded);
       }
     }
   }

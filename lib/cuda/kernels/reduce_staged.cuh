@@ -58,7 +58,7 @@ struct reduce_staged {
           }
         }
         s = combine_group<F>(s, lanes, static_cast<State *>(nullptr));
-        if (segment < here && lane == 0) store_one<Out>(p, (first + segment) * Index(p.mode[0].out), F::post(p, s, p.folded));
+        if (segment < here && lane == 0) store_result<F, Out>(p, (first + segment) * Index(p.mode[0].out), s, p.folded);
       }
       __syncthreads();
     }

@@ -70,7 +70,7 @@ struct reduce_strided {
   TCU_DEVICE static void column(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, Index begin, Index end,
                                 Index y, Index rows) {
     // A single input of the wide kernel is read in one access: the host has seen to it.
-    const unsigned accesses = V == 1 || N == 1 ? 0 : find_accesses<V>(typename Map::Inputs{}, p, o, 0, element);
+    const unsigned accesses = V == 1 || N == 1 ? 0 : find_accesses<V>(typename Map::Inputs{}, p, o, 0, element, p.n_kept, p.n_kept + p.n_folded);
     if (accesses) rows_of<Rows::kAny, 2>(p, s, o, element, accesses, begin, end, y, rows);
     else if (p.n_folded == 1) rows_of<Rows::kApart, kItems>(p, s, o, element, 0, begin, end, y, rows);
     else rows_of<Rows::kScattered, 4>(p, s, o, element, 0, begin, end, y, rows);
@@ -129,7 +129,7 @@ struct reduce_strided {
       if (rows == 1) {  // and one part: the thread's own outputs
         if (!inside) continue;
         const Index stride = Index(p.mode[0].out), at = o.out + element * stride;
-        if constexpr (V > 1 && V * sizeof(Out) <= 16) {
+        if constexpr (V > 1 && V * sizeof(Out) <= 16 && !F::kSecond) {
           if (Out *const to = static_cast<Out *>(p.out) + at; stride == 1 && is_aligned<Out, V>(to)) {
             Vec<typename F::Post, V> all;
 #pragma unroll
@@ -139,7 +139,7 @@ struct reduce_strided {
           }
         }
 #pragma unroll
-        for (int v = 0; v < V; ++v) store_one<Out>(p, at + v * stride, F::post(p, s[v], p.folded));
+        for (int v = 0; v < V; ++v) store_result<F, Out>(p, at + v * stride, s[v], p.folded);
         continue;
       }
       State mine;
@@ -178,7 +178,7 @@ struct reduce_strided {
       if (t < width && tile * width + t < kept) {
         Offsets<N, Index> to;
         decode(to, p, 0, p.n_kept, tile * width + t);
-        store_one<Out>(p, to.out, F::post(p, mine, p.folded));
+        store_result<F, Out>(p, to.out, mine, p.folded);
       }
     }
   }
@@ -243,7 +243,7 @@ struct ReduceStrided {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return make_instance(p, "reduce_strided", {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p),
+    return make_instance(p, "reduce_strided", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p),
                                                c.variant == 2 ? "true" : "false"});
   }
 };

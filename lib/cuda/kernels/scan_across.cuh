@@ -37,7 +37,7 @@ struct scan_across {
         element -= q * Index(p.mode[0].extent);
         decode(o, p, 1, p.n_kept, q);
       }
-      if (V > 1) accesses = find_accesses<V>(typename Map::Inputs{}, p, o, 0, element);
+      if (V > 1) accesses = find_accesses<V>(typename Map::Inputs{}, p, o, 0, element, p.n_kept, p.n_kept + 1);
     }
     // Steps first..first+kItems-1, as far as there are.
     template <class P>
@@ -172,7 +172,7 @@ struct ScanLines {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    std::vector<std::string> arguments = {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)};
+    std::vector<std::string> arguments = {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)};
     if (c.variant) arguments.push_back(std::to_string(c.vector));
     return make_instance(p, c.variant ? "scan_across" : "scan_along", arguments);
   }

@@ -286,7 +286,7 @@ struct ScanLookback {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "scan_lookback", {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, "scan_lookback", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
   }
 };
 

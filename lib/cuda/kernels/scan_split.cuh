@@ -179,7 +179,7 @@ struct ScanSplit {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "scan_split", {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, "scan_split", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
   }
 };
 

@@ -48,7 +48,7 @@ struct segmented_balanced {
     if constexpr (F::kPositions) {
       if (s.position != limits<Index>::max()) s.position -= begin;
     }
-    store_one<Out>(p, segment * Index(p.mode[0].out), F::post(p, s, int64_t(end - begin)));
+    store_result<F, Out>(p, segment * Index(p.mode[0].out), s, int64_t(end - begin));
   }
   TCU_DEVICE static State combine_warp(State s) { return combine_group<F>(s, 32, static_cast<State *>(nullptr)); }
   // In each lane the states of lanes `start` (0 if that is less) to its own; start does not fall from lane to lane.
@@ -421,7 +421,7 @@ struct SegmentedBalanced {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "segmented_balanced", {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, "segmented_balanced", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
   }
 };
 

@@ -48,7 +48,7 @@ struct segmented_general {
         }
       }
       s = combine_group<F>(s, lanes, shared);
-      if (cell < n && lane == 0) store_one<Out>(p, o.out, F::post(p, s, int64_t(end - begin)));
+      if (cell < n && lane == 0) store_result<F, Out>(p, o.out, s, int64_t(end - begin));
     }
   }
 };
@@ -77,7 +77,7 @@ struct SegmentedGeneral {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "segmented_general", {fold_text(p.op), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, "segmented_general", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
   }
 };
 
