@@ -222,7 +222,9 @@ enum {
   TCU_REDUCE_VAR       = 11,
   TCU_REDUCE_STD       = 12,
   TCU_REDUCE_NORM      = 13,
-  TCU_REDUCE_LOGSUMEXP = 14
+  TCU_REDUCE_LOGSUMEXP = 14,
+  TCU_REDUCE_EXTREMA   = 15,
+  TCU_REDUCE_SUMEXP    = 16
 };
 /* </generated> */
 typedef int32_t tcu_dtype_t;

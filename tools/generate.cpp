@@ -32,7 +32,7 @@ struct OpRow {
 };
 struct ReduceRow {
   int id;
-  std::string upper, name, accumulate, state, empty, scans, julia;
+  std::string upper, name, accumulate, state, second, empty, scans, julia;
 };
 
 const std::vector<DTypeRow> dtypes = {

@@ -155,4 +155,6 @@ const REDUCE_TABLE = [
     (12, :std),
     (13, :norm),
     (14, :logsumexp),
+    (15, :extrema),
+    (16, :sumexp),
 ]
