@@ -94,6 +94,7 @@ constexpr Kernel table[] = {
     row<rows::BroadcastDense>("broadcast.dense", Family::broadcast),
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
     row<rows::ReduceTiny>("reduce.tiny", Family::reduce),
+    row<rows::ReduceScattered>("reduce.scattered", Family::reduce),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),
     row<rows::ReduceSplit>("reduce.split", Family::reduce),
     row<rows::ReduceContiguous>("reduce.contiguous", Family::reduce),

@@ -14,10 +14,22 @@ namespace tcu::cuda {
 //   identity(), lift(element, position), combine(a, b)    combine is associative up to rounding, and commutative
 //   append(a, element, position)    combine(a, lift(element, position)) for an element after all that a holds
 //   add(a, element, position)       the same for any element
+//   kNarrow<E>         sums of 8 and 16 bits in 64: some of them are an int32_t, added up of narrow(element)
 //   post(p, state, n)  what alpha and beta are applied to; n: how many elements the state holds
 //   kSecond            there is a second result, second(state), stored as a Second (store_result)
+namespace fold {
+struct sum;
+struct count;
+}  // namespace fold
 template <class Op, class Acc, class Position>
 struct Fold {
+  template <class E>
+  static constexpr bool kNarrow = is_same<Op, fold::count> || (is_same<Op, fold::sum> && is_integral<Acc> && sizeof(Acc) == 8 &&
+                                                               is_integral<E> && sizeof(E) <= 2);
+  template <class E> TCU_DEVICE static int32_t narrow(E e) {
+    if constexpr (is_same<Op, fold::count>) return tcu::convert<bool>(e);
+    else return tcu::convert<int32_t>(e);
+  }
   static constexpr bool kPositions = false, kAppends = false, kSecond = false;
   using State = Acc;
   using Post = Acc;
@@ -31,6 +43,7 @@ struct Fold {
 // The same for a state of several numbers, `S` of core/scalar_state.h.
 template <class Op, class S, class Acc, class Position>
 struct StateFold {
+  template <class E> static constexpr bool kNarrow = false;
   static constexpr bool kPositions = false, kAppends = true, kSecond = false;
   using State = S;
   using Post = Acc;
@@ -71,6 +84,7 @@ struct Best {
 // ranks lowest, and then the first is the answer.
 template <class Op, class Acc, class Position>
 struct ArgFold {
+  template <class E> static constexpr bool kNarrow = false;
   static constexpr bool kPositions = true, kAppends = false, kSecond = false;
   using Rank = decltype(ranked(Acc{}));
   using State = Best<Rank, Position>;
@@ -194,7 +208,7 @@ template <class Op, class Acc, class Position> using fold_t = typename fold_of<O
 template <class F, int V>
 TCU_FN constexpr int resident(int most) {
   const int few = V * sizeof(typename F::State) > 128 || sizeof(typename F::Post) > 4 ? 2 : 3;
-  return F::kAppends && few < most ? few : most;
+  return F::kAppends && few < most ? few : !F::kAppends && sizeof(typename F::State) > 8 && most > 4 ? 4 : most;
 }
 
 // A thread's V states as one, by a tree.

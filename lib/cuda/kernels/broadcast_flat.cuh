@@ -76,10 +76,12 @@ namespace tcu::cuda::rows {
 struct BroadcastFlat {
   static bool accepts(const Problem &p, const Device &) {
     if (p.modes.size() > 1) return false;
+    const auto aligned = [&](int k) { return (1 << p.alignment[k]) >= vector_of(p, true) * bytes_of(p.dtype(k)); };
     for (const Mode &m : p.modes) {
       if (m.stride[0] != 1) return false;
       for (int k = 1; k <= p.n_inputs; ++k)
-        if (m.stride[k] != 1 && m.stride[k] != 0) return false;
+        // Begun at another place than out within 16 bytes, one of them would be read element by element.
+        if (m.stride[k] != 1 ? m.stride[k] != 0 : aligned(k) != aligned(0)) return false;
     }
     return true;
   }

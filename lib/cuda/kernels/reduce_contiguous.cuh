@@ -7,10 +7,10 @@
 // vectors of all rows as one list.
 // With p.split > 1 (lanes == block) a row, or the list of rows, is cut into parts of p.chunk, which are put together
 // in order (device/split.cuh).
-// A thread adds into V accumulators, those form a tree, and so do the lanes: the error of a sum grows like
-// n / (lanes V) + log(lanes V).
+// A thread adds into S accumulators, those form a tree, and so do the lanes: the error of a sum grows like
+// n / (lanes S) + log(lanes S).
 #pragma once
-#include "device/map.cuh"
+#include "device/append.cuh"
 #include "device/split.cuh"
 
 #if defined(TCU_KERNELS)
@@ -22,32 +22,20 @@ struct reduce_contiguous {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
+  static constexpr int S = states_of_one<F, Map, V>();
   static constexpr int kResident = resident<F, V>(4), kItems = 4, kSingles = V > 1 && N == 1 ? 2 : 4;
 
-  // Elements at, at + 1, ... of a row, onto what came before them in it.
-  template <int W, class P>
-  TCU_DEVICE static void append(const P &p, State (&s)[V], const Pack<W, typename Map::Inputs> &x, Index position, Index at) {
-    const Index weight = Index(p.mode[p.n_kept].weight);
+  TCU_DEVICE static void clear(State (&s)[S]) {
 #pragma unroll
-    for (int v = 0; v < W; ++v) s[v] = F::append(s[v], apply_at<Map>(p, x, v), position + (at + v) * weight);
-  }
-  template <class P>
-  TCU_DEVICE static void add(const P &p, State (&s)[V], const Pack<V, typename Map::Inputs> &x, Index position, Index at) {
-    const Index weight = Index(p.mode[p.n_kept].weight);
-#pragma unroll
-    for (int v = 0; v < V; ++v) s[v] = F::add(s[v], apply_at<Map>(p, x, v), position + (at + v) * weight);
-  }
-  TCU_DEVICE static void clear(State (&s)[V]) {
-#pragma unroll
-    for (int v = 0; v < V; ++v) s[v] = F::identity();
+    for (int i = 0; i < S; ++i) s[i] = F::identity();
   }
 
   // W elements a step: steps lane, lane + lanes, ... of the n from element `from` on, kItems in flight. Elements past `gap`
   // steps lie `skip` elements further.
   template <int W, bool kPlain, int Items, class P>
-  TCU_DEVICE static void steps(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index from, Index n, Index gap,
+  TCU_DEVICE static void steps(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index from, Index n, Index gap,
                                Index skip, int lane, int lanes) {
-    State own[V];  // where positions count: these elements come in their order, others may lie between them
+    State own[S];  // where positions count: these elements come in their order, others may lie between them
     if constexpr (F::kPositions) clear(own);
 #pragma unroll 1
     for (Index i = lane; i < n; i += Items * lanes) {
@@ -60,18 +48,18 @@ struct reduce_contiguous {
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
         const Index step = i + k * lanes;
-        if (step < n) append<W>(p, F::kPositions ? own : s, x[k], o.weight, from + step * W + (step < gap ? Index(0) : skip));
+        if (step < n) append_vector<F, Map, true>(p, F::kPositions ? own : s, x[k], o.weight, from + step * W + (step < gap ? Index(0) : skip));
       }
     }
     if constexpr (F::kPositions) {
 #pragma unroll
-      for (int v = 0; v < W; ++v) s[v] = F::combine(s[v], own[v]);
+      for (int i = 0; i < S; ++i) s[i] = F::combine(s[i], own[i]);
     }
   }
 
   // The vectors of rows begin..end-1, all whole, as one list: numbers lane, lane + lanes, ... of it, kItems in flight.
   template <class P>
-  TCU_DEVICE static void vectors_of(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index begin, Index end, int lane,
+  TCU_DEVICE static void vectors_of(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index begin, Index end, int lane,
                                     int lanes) {
     const Index n = Index(p.mode[p.n_kept].extent) / V, rows = lanes / n, rest = lanes - rows * n;
     Index row = begin + lane / n, at = lane - lane / n * n;
@@ -93,13 +81,13 @@ struct reduce_contiguous {
       }
 #pragma unroll
       for (int k = 0; k < kItems; ++k)
-        if (element[k] >= 0) add(p, s, x[k], position[k], element[k]);
+        if (element[k] >= 0) append_vector<F, Map, false>(p, s, x[k], position[k], element[k]);
     }
   }
 
   // Elements begin..end-1 of the row at o, by `lanes` threads of which this is number `lane`.
   template <class P>
-  TCU_DEVICE static void row(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index begin, Index end, int lane, int lanes) {
+  TCU_DEVICE static void row(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index begin, Index end, int lane, int lanes) {
     Index vectors = 0, head = begin;
     if constexpr (N > 0 && V > 1) {
       using T = first_of<typename Map::Inputs>;
@@ -115,7 +103,7 @@ struct reduce_contiguous {
   // Part `part` of the output at o, by the group's lanes.
   template <class P>
   TCU_DEVICE static State segment(const P &p, const Offsets<N, Index> &o, Index part, int lane, int lanes) {
-    State s[V];
+    State s[S];
     clear(s);
     // A part is a piece of the only row, or some of the rows.
     const Index extent = Index(p.mode[p.n_kept].extent), chunk = Index(p.chunk);

@@ -3,7 +3,7 @@
 // p.lanes threads (a power of two from a warp to the block) have an output; each reads kItems vectors before it folds them.
 // With p.split > 1 (lanes == block) a run is cut into so many parts, whose rounds alternate (device/split.cuh).
 #pragma once
-#include "device/map.cuh"
+#include "device/append.cuh"
 #include "device/split.cuh"
 
 #if defined(TCU_KERNELS)
@@ -15,12 +15,12 @@ struct reduce_rows {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = resident<F, V>(4), kItems = N == 1 && V * sizeof(State) <= 32 ? 8 : 4;
+  static constexpr int S = states_of_one<F, Map, V>(), kResident = resident<F, V>(4);
+  static constexpr int kItems = N == 1 && register_bytes<F>(S) <= 32 ? 8 : 4;
 
   // Vectors i, i + lanes, ..., as many as Items, of the run at o; clamped: but for those from end on.
   template <int Items, bool kClamped, class P>
-  TCU_DEVICE static void round(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index i, Index end, int lanes) {
-    const Index weight = Index(p.mode[p.n_kept].weight);
+  TCU_DEVICE static void round(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index i, Index end, int lanes) {
     Pack<V, typename Map::Inputs> x[Items];
 #pragma unroll
     for (int k = 0; k < Items; ++k) {  // what is not wanted is read too: a load that may not happen would hold its registers twice
@@ -31,13 +31,12 @@ struct reduce_rows {
     for (int k = 0; k < Items; ++k) {
       const Index at = i + k * lanes;
       if (kClamped && at >= end) continue;
-#pragma unroll
-      for (int v = 0; v < V; ++v) s[v] = F::append(s[v], apply_at<Map>(p, x[k], v), o.weight + (at * V + v) * weight);
+      append_vector<F, Map, true>(p, s, x[k], o.weight, at * V);
     }
   }
   // This thread's vectors of a run of `end`: rounds of kItems * lanes, every split-th of them.
   template <class P>
-  TCU_DEVICE static void rounds(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index part, Index end, int lane, int lanes) {
+  TCU_DEVICE static void rounds(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index part, Index end, int lane, int lanes) {
     const Index all = Index(kItems) * lanes;
     Index i = part * all + lane;
 #pragma unroll 1
@@ -59,16 +58,16 @@ struct reduce_rows {
       const Index item = first + group, cell = split > 1 ? item / split : item, part = split > 1 ? item - cell * split : 0;
       const unsigned begun = begin_part(p, cell);
       Offsets<N, Index> o;
-      State s[V];
+      State s[S];
 #pragma unroll
-      for (int v = 0; v < V; ++v) s[v] = F::identity();
+      for (int i = 0; i < S; ++i) s[i] = F::identity();
       if (item < n) {
         decode(o, p, 0, p.n_kept, cell);
         rounds(p, s, o, part, whole, lane, lanes);
         if (const Index rest = whole * V + lane; part + 1 == split && rest < extent) {
           Pack<1, typename Map::Inputs> x;
           load_pack<1, false>(x, p, o, p.n_kept, rest, 0);
-          s[0] = F::append(s[0], apply_at<Map>(p, x, 0), o.weight + rest * Index(p.mode[p.n_kept].weight));
+          append_vector<F, Map, true>(p, s, x, o.weight, rest);
         }
       }
       State all = combine_all<F>(s);

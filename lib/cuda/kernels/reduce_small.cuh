@@ -25,6 +25,10 @@ struct reduce_small {
 #pragma unroll
       for (int v = 0; v < V; ++v) s = F::append(s, apply_at<Map>(p, x, v), position + (at + v) * weight);
       return s;
+    } else if constexpr (F::template kNarrow<typename Map::Element>) {
+      State s[1] = {F::identity()};
+      append_vector<F, Map, true>(p, s, x, position, at);
+      return s[0];
     } else {
       State e[V];
 #pragma unroll

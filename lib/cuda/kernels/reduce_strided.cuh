@@ -6,7 +6,7 @@
 // belongs to an output meets at the end.
 // With p.split > 1 the rows are cut into parts of p.chunk, and the last block to finish combines them (device/split.cuh).
 #pragma once
-#include "device/map.cuh"
+#include "device/append.cuh"
 #include "device/split.cuh"
 
 #if defined(TCU_KERNELS)
@@ -18,9 +18,9 @@ struct reduce_strided {
   using State = typename F::State;
   static constexpr int V = kWide ? kVector<typename Map::Inputs> : 1;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = resident<F, V>(4), kItems = N == 1 && V * sizeof(State) <= 32 ? 8 : 4;
+  static constexpr int kResident = resident<F, V>(4), kItems = N == 1 && register_bytes<F>(V) <= 32 ? 8 : 4;
 
-  static constexpr int kParts = V * sizeof(State) <= 16 ? 8 : V * sizeof(State) <= 32 ? 4 : 1;  // whose states are in flight
+  static constexpr int kParts = register_bytes<F>(V) <= 16 ? 8 : register_bytes<F>(V) <= 32 ? 4 : 1;  // whose states are in flight
 
   enum class Rows { kApart, kScattered, kAny };  // see rows_of
 
@@ -38,6 +38,19 @@ struct reduce_strided {
       else decode(at, p, p.n_kept, p.n_kept + p.n_folded, row);
       load_pack<V, kRows != Rows::kAny>(x[k], p, at, 0, element, accesses);
       position[k] = at.weight;
+    }
+    if constexpr (F::template kNarrow<typename Map::Element>) {
+#pragma unroll
+      for (int k = 0; kRows == Rows::kAny && k < Items; ++k) spread_pack<V>(x[k], p, 0, accesses);
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        int32_t sum = 0;
+#pragma unroll
+        for (int k = 0; k < Items; ++k)
+          if (!(kClamped && r + k * rows >= end)) sum += F::narrow(apply_at<Map>(p, x[k], v));
+        s[v] = F::combine(s[v], State(sum));
+      }
+      return;
     }
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
@@ -221,8 +234,9 @@ struct ReduceStrided {
   }
   static int64_t vectors(const Problem &p) { return p.kept() * together(p) / (wide(p) ? vector_of(p, false) : 1); }
   // Threads across: as few as read 128 bytes of a row (512 where rows start anywhere in such), but no row of the block without
-  // several to read. At most `most`: all of the block, or so many that there is an output for a thread.
-  static int lanes_for(const Problem &p, int most) {
+  // several to read. At most `most`: all of the block, or so many that there is an output for a thread. `blocks` of them are to have
+  // work, as far as a row of 32 bytes is left for each.
+  static int lanes_for(const Problem &p, int most, int blocks = 1) {
     const int v = wide(p) ? vector_of(p, false) : 1;
     int bytes = v, least = 128;
     for (int k = 1; k <= p.n_inputs; ++k) {
@@ -231,13 +245,14 @@ struct ReduceStrided {
         if (together(p) == 1 && p.modes[m].stride[k] * bytes_of(p.in[k - 1]) % 128) least = 512;
     }
     int lanes = 1;
-    while (lanes < most && lanes < vectors(p) && (lanes * bytes < least || lanes * p.reduced() < 8 * kThreads)) lanes *= 2;
+    const auto wanted = [&] { return lanes * bytes < (vectors(p) < int64_t(2 * lanes) * blocks ? 32 : least); };
+    while (lanes < most && lanes < vectors(p) && (wanted() || lanes * p.reduced() < 8 * kThreads)) lanes *= 2;
     return lanes * v <= kThreads ? lanes : vectors(p) < most ? kThreads / v : most;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.variant = wide(p) ? 2 : 1;
-    c.block = kThreads, c.lanes = lanes_for(p, kThreads), c.vector = wide(p) ? vector_of(p, false) : 1;
+    c.block = kThreads, c.lanes = lanes_for(p, kThreads, d.processors), c.vector = wide(p) ? vector_of(p, false) : 1;
     c.detail = together(p);
     c.grid = persistent_grid("reduce.strided", p, d, ceil_div(vectors(p), c.lanes));
     return c;
