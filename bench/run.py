@@ -44,7 +44,7 @@ PEERS = {
 PYTHON_MODULES = {"numpy": "numpy", "torch": "torch", "jax": "jax", "cupy": "cupy"}
 # What a run without --group covers.
 GROUPS = {("cpu", True): ["cpu"], ("cpu", False): ["cpu"], ("cuda", True): ["h200_first"],
-          ("cuda", False): ["h200_first", "targets", "users", "statistics"]}
+          ("cuda", False): ["h200_first", "targets", "users", "statistics", "dtypes"]}
 
 
 def say(*words):
