@@ -1,11 +1,12 @@
 # argmax, argmin, findmax, findmin: positions as Base gives them, an Int for vectors and a CartesianIndex otherwise.
 
 # The library counts positions from 0 over the reduced modes, the lowest fastest.
-function positions(id::Int32, t, dims)
+positions(id::Int32, t, dims) = (check_elements(t, dims); reduce_alloc(Fold(id, max), t, Int64, dims))
+function check_elements(t, dims)
     N = length(axes(t))
     folded_length(t, reduced_dims(N, dims)) == 0 && prod_dims(reduced_size(extents(t), reduced_dims(N, dims))) != 0 &&
         throw(ArgumentError("argmax and argmin need elements; this reduces over none"))
-    return reduce_alloc(Fold(id, max), t, Int64, dims)
+    return
 end
 
 as_index(::Val{1}, index::CartesianIndex{1}) = index[1]
@@ -26,18 +27,20 @@ function index_array(t, dims, found::Array{Int64,N}) where {N}
     end
 end
 
-arg_reduce(id, t, ::Colon) = index_at(t, :, positions(id, t, :))
-arg_reduce(id, t, dims) = index_array(t, dims, Array(positions(id, t, dims)))
+indices(t, ::Colon, position) = index_at(t, :, position)
+indices(t, dims, found) = index_array(t, dims, Array(found))
+arg_reduce(id, t, dims) = indices(t, dims, positions(id, t, dims))
+function find_both(id, t, dims)
+    check_elements(t, dims)
+    found, best = reduce_both(id, t, Int64, element_type(t), dims)
+    return best, indices(t, dims, found)
+end
 
-for (arg, find, id, best) in ((:argmax, :findmax, :REDUCE_ARGMAX, :MAX), (:argmin, :findmin, :REDUCE_ARGMIN, :MIN))
+for (arg, find, id) in ((:argmax, :findmax, :REDUCE_ARGMAX), (:argmin, :findmin, :REDUCE_ARGMIN))
     @eval begin
         Base.$arg(A::Reducible; dims = :) = arg_reduce($id, tree(identity, A), dims)
-        function Base.$find(A::Reducible; dims = :)
-            t = tree(identity, A)
-            index = arg_reduce($id, t, dims)
-            return fold_tree($best, t, dims, NoInit()), index
-        end
-        Base.$find(f, A::Reducible; dims = :) = Base.$find(tree(f, A); dims = dims)
+        Base.$find(A::Reducible; dims = :) = find_both($id, tree(identity, A), dims)
+        Base.$find(f, A::Reducible; dims = :) = find_both($id, tree(f, A), dims)
     end
 end
 Base.argmax(f::Function, A::AnyTCU) = element_at(A, Base.argmax(tree(f, A)))
@@ -48,6 +51,6 @@ element_at(A, index) = allowscalar(() -> A[index])
     argmax(A::TCUArray; dims = :), argmin, findmax, findmin
 
 The position of the first best element, or of the first NaN if there is one: an index for `dims = :`, else a host Array of
-indices (a device has no use for them). findmax and findmin give the values too, which stay on the device when `dims` is
-given. ArgumentError when there are no elements to choose from.
+indices (a device has no use for them). findmax and findmin give the values too, from the same pass; they stay on the device when
+`dims` is given. ArgumentError when there are no elements to choose from.
 """ Base.argmax(::TCUArray)

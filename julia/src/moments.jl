@@ -35,6 +35,20 @@ end
 deviation(fold, A, dims, corrected) =
     reduce_alloc(fold, strided(A), mean_type(eltype(A)), dims; correction = Float64(corrected))
 
+"""
+    TCUOps.mean_and_var(A; dims = :, corrected = true), TCUOps.mean_and_std(...)
+
+`(mean(A; dims = dims), var(A; dims = dims, corrected = corrected))`, or `std`, of real elements in one call of the library and one
+pass over `A`. ArgumentError where there are no elements.
+"""
+mean_and_var(A::Reducible; dims = :, corrected::Bool = true) = mean_and(REDUCE_VAR, tree(identity, A), dims, corrected)
+mean_and_std(A::Reducible; dims = :, corrected::Bool = true) = mean_and(REDUCE_STD, tree(identity, A), dims, corrected)
+function mean_and(id, t, dims, corrected)
+    T = mean_type(element_type(t))
+    deviations, means = reduce_both(id, t, T, T, dims; correction = Float64(corrected))
+    return means, deviations
+end
+
 distance2(x, m) = abs2(x - m)
 
 # The sum of squared distances from a mean that is given, or found first.
@@ -62,6 +76,19 @@ function logsumexp_tree(t, dims)
     T = element_type(t)
     T <: Real || throw(ArgumentError("logsumexp is of real numbers, and the elements are $T"))
     return reduce_alloc(LOGSUMEXP, t, mean_type(T), dims)
+end
+
+"""
+    TCUOps.sumexp(A; dims = :) -> sums, maxima
+
+`maxima = maximum(A; dims = dims)` and `sums = sum(exp.(A .- maxima); dims = dims)` of real elements, the two numbers of a softmax,
+in one call of the library and one pass over `A`. NaN where the maximum is not finite. Integers give Float64; 16-bit floats are
+accumulated in Float32 and rounded once. ArgumentError where there are no elements.
+"""
+function sumexp(A::Reducible; dims = :)
+    t = tree(identity, A)
+    T = mean_type(element_type(t))
+    return reduce_both(REDUCE_SUMEXP, t, T, T, dims)
 end
 
 # ---- norms ----

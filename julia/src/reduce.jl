@@ -82,9 +82,9 @@ failure_of(::Nothing) = ""
 failure_of(r::Recording) = r.failure
 
 # out = alpha * fold(x over dims) + beta * out; true, or the reason why x cannot be recorded. alpha and beta are read as the
-# accumulator's dtype, which is named when they are given. correction: of a variance.
+# accumulator's dtype, which is named when they are given. correction: of a variance. second: where a second result goes, or nothing.
 function try_reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dims::Vector{Int}, @nospecialize(alpha),
-                     @nospecialize(beta), @nospecialize(A), correction::Float64)
+                     @nospecialize(beta), @nospecialize(A), correction::Float64, @nospecialize(second))
     call = acquire_call(context(out))
     try
         call.out = tensor!(call, out)
@@ -98,9 +98,10 @@ function try_reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), 
         scaled && (call.coefficients[1] = cscalar(A, alpha))
         added && (call.coefficients[2] = cscalar(A, beta))
         call.correction[1] = correction
-        options = set_options!(call; alpha = scaled, beta = added, correction = true,
+        second === nothing || (call.second[1] = tensor!(call, second))
+        options = set_options!(call; alpha = scaled, beta = added, correction = true, second = second !== nothing,
                                accumulator = A === Nothing ? Int32(0) : dtype_id(A))
-        GC.@preserve r call options out x check(@tcu tcu_reduce(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor},
+        GC.@preserve r call options out second x check(@tcu tcu_reduce(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor},
             id::Int32, input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor},
             length(dims)::Int32, pointer(call.dims)::Ptr{Int32}, pointer(options)::Ptr{COptions})::Int32)
     finally
@@ -111,23 +112,26 @@ end
 
 # Compiled once, as run_map! is.
 function reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dims::Vector{Int}, @nospecialize(alpha),
-                 @nospecialize(beta), @nospecialize(accumulator), correction::Float64)
+                 @nospecialize(beta), @nospecialize(accumulator), correction::Float64, @nospecialize(second))
     length(out) == 0 && return out
     if (alpha !== true || beta !== false) && accumulator === Nothing
         accumulator = accumulator_type(element_type(x), eltype(out))
     end
-    failure = try_reduce!(out, id, x, dims, alpha, beta, accumulator, correction)
+    failure = try_reduce!(out, id, x, dims, alpha, beta, accumulator, correction, second)
     if !isempty(failure)
         iscpu(context(out)) || throw(ArgumentError(failure))
         count_outside(string("reduction: ", failure))
         computed = GC.@preserve x TCUArray_on(context(out), host_values(x))
-        failure = try_reduce!(out, id, computed, dims, alpha, beta, accumulator, correction)
+        failure = try_reduce!(out, id, computed, dims, alpha, beta, accumulator, correction, second)
         isempty(failure) || throw(ArgumentError(failure))
     end
     return out
 end
-fold_into!(out::TCUArray, id::Int32, x, dims; alpha = true, beta = false, accumulator = Nothing, correction = 1.0) =
-    (reduce!(opaque(out), id, opaque(x), dims, opaque(alpha), opaque(beta), opaque(accumulator), correction); out)
+function fold_into!(out::TCUArray, id::Int32, x, dims; alpha = true, beta = false, accumulator = Nothing, correction = 1.0,
+                    second = nothing)
+    reduce!(opaque(out), id, opaque(x), dims, opaque(alpha), opaque(beta), opaque(accumulator), correction, opaque(second))
+    return out
+end
 TCUArray_on(c::Context, a::AbstractArray) = copyto!(new_array(c, eltype(a), size(a)), a)
 
 # The dtype that sums scaled by a factor are taken in: 16-bit floats in Float32, integers into floats in that float.
@@ -146,6 +150,15 @@ function reduce_alloc(fold::Fold, x, ::Type{R}, ::Colon; options...) where {R}
     out = new_array(context(x), R, ())
     fold_into!(out, fold.id, x, reduced_dims(length(axes(x)), :); options...)
     return read_element(out, 0)
+end
+
+# Both results of a fold that has two, of types R and S, in one call: arrays of the reduced size, or two numbers for dims = :.
+function reduce_both(id::Int32, x, ::Type{R}, ::Type{S}, dims; options...) where {R,S}
+    reduced = reduced_dims(length(axes(x)), dims)
+    shape = reduced_size(extents(x), reduced)
+    out, second = new_array(context(x), R, shape), new_array(context(x), S, shape)
+    fold_into!(out, id, x, reduced; second = second, options...)
+    return dims === (:) ? (read_element(out, 0), read_element(second, 0)) : (out, second)
 end
 
 # ---- mapreduce ----
@@ -236,10 +249,12 @@ function count_tree(t, dims, init)
     return init == 0 ? n : n isa TCUArray ? n .+ init : n + init
 end
 
-Base.extrema(A::Reducible; dims = :) = pairs_of(minimum_of(A, dims), maximum_of(A, dims))
-Base.extrema(f, A::Reducible; dims = :) = Base.extrema(tree(f, A); dims = dims)
-minimum_of(A, dims) = Base.minimum(A; dims = dims)
-maximum_of(A, dims) = Base.maximum(A; dims = dims)
+Base.extrema(A::Reducible; dims = :) = extrema_of(tree(identity, A), dims)
+Base.extrema(f, A::Reducible; dims = :) = extrema_of(tree(f, A), dims)
+function extrema_of(t, dims)
+    T = element_type(t)
+    return pairs_of(reduce_both(REDUCE_EXTREMA, t, T, T, dims)...)
+end
 pairs_of(low, high) = (low, high)
 pairs_of(low::TCUArray, high::TCUArray) = map(tuple, Array(low), Array(high))
 

@@ -143,6 +143,22 @@ end
     for f in (mean, var, std, logsumexp, norm)
         @test calls_of(() -> f(x)) == 1
     end
+    for f in (extrema, findmax, findmin, TCUOps.mean_and_var, TCUOps.mean_and_std, TCUOps.sumexp)
+        @test calls_of(() -> f(x)) == 1
+        @test calls_of(() -> f(x; dims = 1)) == 1
+    end
+    h = Array(x)
+    for dims in (:, 1, 2, (1, 2))
+        m, v = TCUOps.mean_and_var(x; dims = dims)
+        @test to_host(m) ≈ mean(h; dims = dims) && to_host(v) ≈ var(h; dims = dims)
+        m, v = TCUOps.mean_and_std(x; dims = dims, corrected = false)
+        @test to_host(m) ≈ mean(h; dims = dims) && to_host(v) ≈ std(h; dims = dims, corrected = false)
+        s, top = TCUOps.sumexp(x; dims = dims)
+        @test to_host(top) == maximum(h; dims = dims) && to_host(s) ≈ sum(exp.(h .- maximum(h; dims = dims)); dims = dims)
+    end
+    @test TCUOps.sumexp(TCUArray(Float16[1, 3])) == (Float16(1 + exp(-2)), Float16(3))
+    @test isnan(first(TCUOps.sumexp(TCUArray([Inf, 1.0])))) && isnan(first(TCUOps.sumexp(TCUArray([-Inf, -Inf]))))
+    @test thrown(() -> TCUOps.sumexp(TCUArray(Float64[]))) === ArgumentError
     @test logsumexp(TCUArray([1000.0, 1000.0])) ≈ 1000 + log(2)
     @test logsumexp(TCUArray([-Inf, -Inf])) == -Inf && logsumexp(TCUArray([Inf, 1.0])) == Inf
     @test isnan(logsumexp(TCUArray([NaN, Inf])))

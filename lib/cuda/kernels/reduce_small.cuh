@@ -37,43 +37,54 @@ struct reduce_small {
     }
   }
 
+  // kItems vectors of each thread, and what they come to: kItems >> log outputs from `first` on, which are `groups` apart. kEven: all of
+  // them are there, in one mode, and each has so many vectors as its lanes take.
+  template <bool kEven, class P>
+  TCU_DEVICE static void tile(const P &p, Index first, int log, int lanes, int groups) {
+    const int group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes, each = 1 << log;
+    const Index n = Index(p.kept), vectors = Index(p.folded) / V;
+    const auto cell = [&](int k) { return first + (k >> log) * groups + group; };
+    const auto vector = [&](int k) { return Index((k & (each - 1)) * lanes + lane); };
+    const auto there = [&](int k) { return kEven || (cell(k) < n && vector(k) < vectors); };
+    Pack<V, typename Map::Inputs> x[kItems];
+    Offsets<N, Index> o[kItems];
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) {
+      if (!there(k)) continue;
+      if constexpr (kEven) advance(o[k], p.mode[0], cell(k));
+      else decode(o[k], p, 0, p.n_kept, cell(k));
+      load_pack<V, true>(x[k], p, o[k], p.n_kept, vector(k) * V, 0);
+    }
+    State s[kItems];
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) s[k] = there(k) ? fold_vector(p, x[k], o[k].weight, vector(k) * V) : F::identity();
+#pragma unroll
+    for (int h = 1; h < kItems; h *= 2)
+      if (h < each) {
+#pragma unroll
+        for (int k = 0; k + h < kItems; k += 2 * h) s[k] = F::combine(s[k], s[k + h]);
+      }
+#pragma unroll 1
+    for (int h = lanes / 2; h > 0; h /= 2)
+#pragma unroll
+      for (int k = 0; k < kItems; ++k)
+        if ((k & (each - 1)) == 0) s[k] = F::combine(s[k], shuffle_xor(s[k], h));
+#pragma unroll
+    for (int k = 0; k < kItems; ++k)
+      if ((k & (each - 1)) == 0 && lane == 0 && (kEven || cell(k) < n)) store_result<F, Out>(p, o[k].out, s[k], p.folded);
+  }
+
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    const int lanes = p.lanes, groups = kThreads / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
+    const int lanes = p.lanes, groups = kThreads / lanes;
     int log = 0;  // 1 << log vectors of an output for each lane
     while (Index(lanes << log) * V < Index(p.folded)) ++log;
-    const int each = 1 << log, at_once = kItems >> log;
-    const Index n = Index(p.kept), vectors = Index(p.folded) / V, step = Index(gridDim.x) * groups * at_once;
+    const Index n = Index(p.kept), outputs = Index(groups) * (kItems >> log), step = Index(gridDim.x) * outputs;
+    const bool even = p.n_kept == 1 && Index(lanes << log) * V == Index(p.folded);
 #pragma unroll 1
-    for (Index first = Index(blockIdx.x) * groups * at_once; first < n; first += step) {
-      Pack<V, typename Map::Inputs> x[kItems];
-      Offsets<N, Index> o[kItems];
-      const auto cell = [&](int k) { return first + (k >> log) * groups + group; };
-      const auto vector = [&](int k) { return Index((k & (each - 1)) * lanes + lane); };
-#pragma unroll
-      for (int k = 0; k < kItems; ++k) {
-        if (cell(k) >= n || vector(k) >= vectors) continue;
-        decode(o[k], p, 0, p.n_kept, cell(k));
-        load_pack<V, true>(x[k], p, o[k], p.n_kept, vector(k) * V, 0);
-      }
-      State s[kItems];
-#pragma unroll
-      for (int k = 0; k < kItems; ++k) {
-        s[k] = F::identity();
-        if (cell(k) < n && vector(k) < vectors) s[k] = fold_vector(p, x[k], o[k].weight, vector(k) * V);
-      }
-#pragma unroll
-      for (int h = 1; h < kItems; h *= 2)
-        if (h < each) {
-#pragma unroll
-          for (int k = 0; k + h < kItems; k += 2 * h) s[k] = F::combine(s[k], s[k + h]);
-        }
-#pragma unroll
-      for (int k = 0; k < kItems; ++k) {
-        if (k & (each - 1)) continue;
-        s[k] = combine_group<F>(s[k], lanes, static_cast<State *>(nullptr));
-        if (lane == 0 && cell(k) < n) store_result<F, Out>(p, o[k].out, s[k], p.folded);
-      }
+    for (Index first = Index(blockIdx.x) * outputs; first < n; first += step) {
+      if (even && first + outputs <= n) tile<true>(p, first, log, lanes, groups);
+      else tile<false>(p, first, log, lanes, groups);
     }
   }
 };

@@ -71,7 +71,11 @@ struct ReduceSplit {
     }
     const int64_t n = cells(p, d);
     const int64_t most = std::clamp<int64_t>(units * elements / kLeast, 1, std::max<int64_t>(units, 1));
-    const int64_t parts = parts_for(n, busy(p, d), most);
+    int64_t parts = parts_for(n, busy(p, d), most);
+    if (c.variant == 1 || c.variant == 2) {  // what is left over after whole trips to the memory would be a trip for itself
+      const int64_t trip = kThreads / c.lanes * ReduceStrided::parts_at_once(p, c.vector);
+      if (const int64_t whole = parts / trip * trip; 8 * whole >= 7 * parts) parts = whole;
+    }
     c.chunk = ceil_div(units, parts);
     if (units > 1 && elements == 1) c.chunk = ceil_div(c.chunk, 16) * 16;  // parts start on vectors where the row does
     c.split = c.variant == 3 ? parts : ceil_div(units, c.chunk);

@@ -232,6 +232,11 @@ struct ReduceStrided {
       some |= p.modes[0].stride[k] == 1 && rows_aligned(p, 0, k, v);
     return some && p.modes[0].extent % v == 0;
   }
+  // Parts that a thread of the last block has in flight: kParts of the kernel.
+  static int parts_at_once(const Problem &p, int vector) {
+    const int bytes = vector * std::max(state_bytes(p), 4);
+    return bytes <= 16 ? 8 : bytes <= 32 ? 4 : 1;
+  }
   static int64_t vectors(const Problem &p) { return p.kept() * together(p) / (wide(p) ? vector_of(p, false) : 1); }
   // Threads across: as few as read 128 bytes of a row (512 where rows start anywhere in such), but no row of the block without
   // several to read. At most `most`: all of the block, or so many that there is an output for a thread. `blocks` of them are to have

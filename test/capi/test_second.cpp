@@ -1,0 +1,121 @@
+// options.second through the C API: what the second results are, where they may lie, and what is refused.
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+#include "capi/api.h"
+
+using namespace api;
+
+namespace {
+
+const int32_t kFirst = 0;
+const double kInf = std::numeric_limits<double>::infinity();
+
+// Both results of the columns of x.
+template <class R, class S, class T>
+std::pair<std::vector<R>, std::vector<S>> both(tcu_reduce_op_t op, const Array<T> &x, int64_t columns, tcu_options_t o = options()) {
+  Array<R> out({1, columns}, std::vector<R>(size_t(columns)));
+  Array<S> second({1, columns}, std::vector<S>(size_t(columns)));
+  o.second = &second.tensor;
+  OK(tcu_reduce(context(), out, op, nullptr, 1, x, 1, &kFirst, &o));
+  return {out.get(), second.get()};
+}
+
+}  // namespace
+
+TEST_CASE("second: of columns, each op that has one") {
+  const Array<float> x({3, 2}, {1, 2, 6, 5, 5, 5});
+  const auto extrema = both<float, double>(TCU_REDUCE_EXTREMA, x, 2);
+  CHECK(extrema.first == std::vector<float>{1, 5});
+  CHECK(extrema.second == std::vector<double>{6, 5});
+  const auto argmax = both<int64_t, float>(TCU_REDUCE_ARGMAX, x, 2);
+  CHECK(argmax.first == std::vector<int64_t>{2, 0});
+  CHECK(argmax.second == std::vector<float>{6, 5});
+  CHECK(both<int32_t, float>(TCU_REDUCE_ARGMIN, x, 2).second == std::vector<float>{1, 5});
+  const auto var = both<double, float>(TCU_REDUCE_VAR, x, 2);
+  CHECK(var.first == std::vector<double>{7, 0});
+  CHECK(var.second == std::vector<float>{3, 5});
+  CHECK(both<float, float>(TCU_REDUCE_STD, x, 2).second == std::vector<float>{3, 5});
+  const auto sum = both<double, float>(TCU_REDUCE_SUMEXP, x, 2);
+  CHECK(std::abs(sum.first[0] - (std::exp(-5.0) + std::exp(-4.0) + 1)) < 1e-6);
+  CHECK(sum.first[1] == 3);
+  CHECK(sum.second == std::vector<float>{6, 5});
+  CHECK(both<double, float>(TCU_REDUCE_LOGSUMEXP, x, 2).second == std::vector<float>{6, 5});
+  const auto bytes = both<int8_t, int32_t>(TCU_REDUCE_EXTREMA, Array<int8_t>({2, 1}, {-128, 127}), 1);
+  CHECK((bytes.first[0] == -128 && bytes.second[0] == 127));
+}
+
+TEST_CASE("second: NaN and infinities") {
+  const double nan = std::nan("");
+  const auto extrema = both<double, double>(TCU_REDUCE_EXTREMA, Array<double>({3, 2}, {1, nan, 2, kInf, -kInf, 0}), 2);
+  CHECK((std::isnan(extrema.first[0]) && std::isnan(extrema.second[0])));
+  CHECK((extrema.first[1] == -kInf && extrema.second[1] == kInf));
+  const auto argmax = both<int64_t, double>(TCU_REDUCE_ARGMAX, Array<double>({2, 2}, {1, nan, -kInf, -kInf}), 2);
+  CHECK((argmax.first[0] == 1 && std::isnan(argmax.second[0])));
+  CHECK((argmax.first[1] == 0 && argmax.second[1] == -kInf));
+  const auto sum = both<double, double>(TCU_REDUCE_SUMEXP, Array<double>({2, 3}, {kInf, 1, -kInf, -kInf, nan, 1}), 3);
+  for (double s : sum.first) CHECK(std::isnan(s));
+}
+
+TEST_CASE("second: two results in one array, scaled, and in a plan") {
+  const Array<float> x({4}, {3, -1, 2, 0});
+  Array<float> pair({2}, {9, 9});
+  const int64_t one = 1, two = 2;
+  const tcu_tensor_t first{pair.data(), &one, &two, TCU_FLOAT32, 1}, second{pair.data() + 1, &one, &two, TCU_FLOAT32, 1};
+  const tcu_scalar_t alpha = real(10);
+  tcu_options_t o = options();
+  o.second = &second, o.alpha = &alpha;
+  OK(tcu_reduce(context(), &first, TCU_REDUCE_EXTREMA, nullptr, 1, x, 1, &kFirst, &o));
+  CHECK(pair.get() == std::vector<float>{-10, 3});
+  o.alpha = nullptr;
+  Plan plan;
+  OK(tcu_plan_reduce(&plan, context(), &first, TCU_REDUCE_EXTREMA, nullptr, 1, x, 1, &kFirst, &o));
+  Array<float> low({1}, {9}), high({1}, {9});
+  const void *inputs[] = {x.data()};
+  o.second = &high.tensor;
+  OK(tcu_plan_execute(plan, low.data(), 1, inputs, &o));
+  CHECK((low.get()[0] == -1 && high.get()[0] == 3));
+  FAILS(TCU_ERROR_NULL, tcu_plan_execute(plan, low.data(), 1, inputs, nullptr));
+  o.second = &low.tensor;
+  FAILS(TCU_ERROR_OVERLAP, tcu_plan_execute(plan, low.data(), 1, inputs, &o));
+}
+
+TEST_CASE("second: of segments") {
+  const Array<float> x({4}, {3, -1, 2, 8});
+  const Array<int32_t> offsets({4}, {0, 3, 3, 4});
+  Array<double> out({3}, {0, 0, 0}), second({3}, {0, 0, 0});
+  tcu_options_t o = options();
+  o.second = &second.tensor;
+  OK(tcu_segmented_reduce(context(), out, TCU_REDUCE_EXTREMA, nullptr, 1, x, 0, offsets, &o));
+  CHECK(out.get() == std::vector<double>{-1, kInf, 8});
+  CHECK(second.get() == std::vector<double>{3, -kInf, 8});
+  OK(tcu_segmented_reduce(context(), out, TCU_REDUCE_VAR, nullptr, 1, x, 0, offsets, &o));
+  CHECK((std::abs(second.get()[0] - 4.0 / 3) < 1e-6 && std::isnan(second.get()[1]) && second.get()[2] == 8));
+}
+
+TEST_CASE("second: what is refused, before anything is written") {
+  const Array<float> x({2, 2}, {1, 2, 3, 4}), none({0, 2}, std::vector<float>{});
+  Array<float> out({1, 2}, {9, 9}), second({1, 2}, {9, 9}), longer({1, 3}, {9, 9, 9});
+  Array<float> apart({1, 4}, {9, 9, 9, 9});
+  const int64_t extents[] = {1, 2}, strides[] = {1, 2};
+  const tcu_tensor_t gaps{apart.data(), extents, strides, TCU_FLOAT32, 2};
+  const auto call = [&](tcu_reduce_op_t op, const Array<float> &in, const tcu_tensor_t *to) {
+    tcu_options_t o = options();
+    o.second = to;
+    return tcu_reduce(context(), out, op, nullptr, 1, in, 1, &kFirst, &o);
+  };
+  FAILS(TCU_ERROR_NULL, call(TCU_REDUCE_EXTREMA, x, nullptr));
+  FAILS(TCU_ERROR_OPTION, call(TCU_REDUCE_SUM, x, &second.tensor));
+  FAILS(TCU_ERROR_SHAPE, call(TCU_REDUCE_EXTREMA, x, &longer.tensor));
+  FAILS(TCU_ERROR_SHAPE, call(TCU_REDUCE_EXTREMA, x, &gaps));
+  FAILS(TCU_ERROR_OVERLAP, call(TCU_REDUCE_EXTREMA, x, &out.tensor));
+  const tcu_tensor_t inside{x.tensor.data, extents, nullptr, TCU_FLOAT32, 2};
+  FAILS(TCU_ERROR_OVERLAP, call(TCU_REDUCE_EXTREMA, x, &inside));
+  for (tcu_reduce_op_t op : {TCU_REDUCE_EXTREMA, TCU_REDUCE_VAR, TCU_REDUCE_SUMEXP}) FAILS(TCU_ERROR_EMPTY, call(op, none, &second.tensor));
+  tcu_options_t o = options();
+  o.second = &second.tensor, o.struct_size = offsetof(tcu_options_t, second);  // of an older header
+  FAILS(TCU_ERROR_NULL, tcu_reduce(context(), out, TCU_REDUCE_EXTREMA, nullptr, 1, x, 1, &kFirst, &o));
+  CHECK((out.get() == std::vector<float>{9, 9} && second.get() == std::vector<float>{9, 9}));
+  FAILS(TCU_ERROR_OP, tcu_scan(context(), x, TCU_REDUCE_EXTREMA, nullptr, 1, x, 0, nullptr));
+}
