@@ -51,12 +51,12 @@ struct Results {
     DType post, dtype;
     void *data;
     bool reads_out;
-    One(const Stage &s, const Execution &e, DType d, void *to)
-        : program(s.choose(e)), numbers(program, e), post(s.post), dtype(d), data(to), reads_out(s.reads_out) {}
+    One(const Stage &s, const Program &p, const Execution &e, DType d, void *to)
+        : program(p), numbers(p, e), post(s.post), dtype(d), data(to), reads_out(s.reads_out) {}
   };
   One out, second;
   Results(const ReducePlan &r, const Problem &p, const Execution &e)
-      : out(r.post, e, p.out, e.at.out), second(r.second, Execution(), p.second, e.at.second) {}
+      : out(r.post, r.post.choose(e), e, p.out, e.at.out), second(r.second, r.second.plain, e, p.second, e.at.second) {}
 };
 
 // Writes one kept box from its accumulators.

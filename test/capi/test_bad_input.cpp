@@ -94,11 +94,12 @@ TEST_CASE_METHOD(Fixture, "bad input: dtypes that the operation is not defined o
 }
 
 TEST_CASE_METHOD(Fixture, "bad input: unknown ops") {
-  for (int32_t op : {0, -1, 15, 99, INT32_MAX, INT32_MIN}) {
+  for (int32_t op : {0, -1, 17, 99, INT32_MAX, INT32_MIN}) {
     FAILS(TCU_ERROR_OP, reduce(op));
     FAILS(TCU_ERROR_OP, scan(op));
   }
-  for (int32_t op : {TCU_REDUCE_ANY, TCU_REDUCE_COUNT, TCU_REDUCE_ARGMAX, TCU_REDUCE_MEAN, TCU_REDUCE_VAR, TCU_REDUCE_LOGSUMEXP})
+  for (int32_t op : {TCU_REDUCE_ANY, TCU_REDUCE_COUNT, TCU_REDUCE_ARGMAX, TCU_REDUCE_MEAN, TCU_REDUCE_VAR, TCU_REDUCE_LOGSUMEXP,
+                     TCU_REDUCE_EXTREMA})
     FAILS(TCU_ERROR_OP, scan(op));
 }
 

@@ -28,7 +28,7 @@ TEST_CASE("tables: every row is found by its name, and no other") {
     if (op) CHECK(tcu_op_by_name(op) == id);
     if (fold) CHECK(tcu_reduce_op_by_name(fold) == id);
   }
-  CHECK((dtypes == 15 && folds == 14 && ops > 100));
+  CHECK((dtypes == 15 && folds == 16 && ops > 100));
   CHECK(tcu_dtype_by_name("float32") == TCU_FLOAT32);
   CHECK(tcu_dtype_by_name("complex128") == TCU_COMPLEX128);
   CHECK(tcu_op_by_name("tanh") == TCU_OP_TANH);
@@ -48,7 +48,7 @@ TEST_CASE("tables: every row is found by its name, and no other") {
   for (int32_t id : {0, -1, 16, INT32_MAX, INT32_MIN}) {
     CHECK(tcu_dtype_bytes(id) == 0);
     CHECK(tcu_dtype_name(id) == nullptr);
-    CHECK(tcu_reduce_op_name(id) == nullptr);
+    if (id != 16) CHECK(tcu_reduce_op_name(id) == nullptr);
   }
   CHECK(tcu_op_name(INT32_MIN) == nullptr);
 }

@@ -81,6 +81,7 @@ TEST_CASE("cuda: random means, variances and logarithms of sums on every kernel"
     run_case(rng, c, {8300, 3, 5}, {0, 2}, true, runs);
     for (int64_t n : {1, 2, 3, 7, 8, 16, 31, 48, 64, 256, 1024}) run_case(rng, c, {n, 37}, {0}, true, runs);
     run_case(rng, c, {112, 5, 9}, {0, 2}, true, runs);
+    run_case(rng, c, {3, 600, 5}, {0, 2}, true, runs);
     run_case(rng, c, {0, 5}, {0}, true, runs);
   }
   for (const Case &c : compiled) {
