@@ -257,8 +257,8 @@ struct ReduceStrided {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.variant = wide(p) ? 2 : 1;
-    c.block = kThreads, c.lanes = lanes_for(p, kThreads, d.processors), c.vector = wide(p) ? vector_of(p, false) : 1;
-    c.detail = together(p);
+    c.block = kThreads, c.vector = wide(p) ? vector_of(p, false) : 1, c.detail = together(p);
+    c.lanes = lanes_for(p, kThreads, c.detail > 1 ? 1 : d.processors);  // rows that are read as one are one tile
     c.grid = persistent_grid("reduce.strided", p, d, ceil_div(vectors(p), c.lanes));
     return c;
   }
