@@ -11,6 +11,7 @@
 #include "kernels/broadcast_transpose.cuh"
 #include "kernels/reduce_contiguous.cuh"
 #include "kernels/reduce_general.cuh"
+#include "kernels/reduce_shifted.cuh"
 #include "kernels/reduce_small.cuh"
 #include "kernels/reduce_split.cuh"
 #include "kernels/reduce_strided.cuh"
@@ -96,6 +97,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceTiny>("reduce.tiny", Family::reduce),
     row<rows::ReduceScattered>("reduce.scattered", Family::reduce),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),
+    row<rows::ReduceShifted>("reduce.shifted", Family::reduce),
     row<rows::ReduceSplit>("reduce.split", Family::reduce),
     row<rows::ReduceContiguous>("reduce.contiguous", Family::reduce),
     row<rows::ReduceStrided>("reduce.strided", Family::reduce),

@@ -4,6 +4,7 @@
 #include "kernels/reduce_contiguous.cuh"
 #include "kernels/reduce_general.cuh"
 #include "kernels/reduce_rows.cuh"
+#include "kernels/reduce_shifted.cuh"
 #include "kernels/reduce_small.cuh"
 #include "kernels/reduce_staged.cuh"
 #include "kernels/reduce_strided.cuh"
@@ -28,6 +29,9 @@ void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const E
         kernel_address<&entry<reduce_strided<Map, Op_, Acc, Out, int32_t, false>>>());
   t.add("reduce_strided", {fold, acc, out, index, "true"}, expr, {in},
         kernel_address<&entry<reduce_strided<Map, Op_, Acc, Out, int32_t, true>>>());
+  if constexpr (kVector<typename Map::Inputs> > 1)
+    t.add("reduce_shifted", {fold, acc, out, index}, expr, {in},
+          kernel_address<&entry<reduce_shifted<Map, Op_, Acc, Out, int32_t>>>());
   t.add("reduce_general", {fold, acc, out, index}, expr, {in},
         kernel_address<&entry<reduce_general<Map, Op_, Acc, Out, int32_t>>>());
   if constexpr (kSegments) {

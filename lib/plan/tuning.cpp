@@ -21,6 +21,7 @@ constexpr Tuning table[] = {
     {"reduce.small",        0,    0,     32},  // untuned
     {"reduce.contiguous",   0,    0,     16},  // untuned
     {"reduce.strided",      0,    0,     16},  // untuned
+    {"reduce.shifted",      0,    0,     4},   // untuned: as reduce.split
     {"reduce.split",        0,    0,     4},   // blocks that the elements are cut for: as many as are resident
     {"reduce.general",      0,    0,     16},  // untuned
     {"scan.lookback",       0,    0,     3},   // as many as are resident

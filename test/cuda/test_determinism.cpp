@@ -33,6 +33,7 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
       {"one long sum, in parts", {(1 << 21) / scale + 3}, 0, false},
       {"few outputs, rows in parts", {96, 40000 / scale}, 1, false},
       {"two outputs, parts of parts", {2, 300000 / scale}, 1, false},
+      {"rows of every alignment, in parts", {97, 40000 / scale}, 1, false},
       {"one long variance, in parts", {(1 << 21) / scale + 3}, 0, false, TCU_REDUCE_VAR},
       {"few outputs, logarithms in parts", {96, 40000 / scale}, 1, false, TCU_REDUCE_LOGSUMEXP},
       {"a sum each for a block", {5000 / scale, 200}, 0, false},

@@ -82,6 +82,20 @@ TEST_CASE("cuda: more than 2^31 elements", "[.][large]") {
     REQUIRE(tcu_copy(context(), &total, memory[2], sizeof total, nullptr) == TCU_OK);
     CHECK(total == n);
   }
+  const int64_t table[] = {65537, 32767}, row[] = {65537, 1};  // rows that begin anywhere, in a view that does
+  const tcu_tensor_t rows{static_cast<int8_t *>(memory[0]) + 3, table, nullptr, TCU_INT8, 2}, sums{memory[1], row, nullptr, TCU_INT64, 2};
+  const int32_t across[] = {1};
+  for (const auto &k : kernels("reduce")) {
+    INFO(k);
+    options.kernel = k.empty() ? nullptr : k.c_str();
+    const tcu_status_t status = tcu_reduce(context(), &sums, TCU_REDUCE_SUM, nullptr, 1, &rows, 1, across, &options);
+    INFO(tcu_last_error());
+    if (status == TCU_ERROR_KERNEL) continue;
+    REQUIRE(status == TCU_OK);
+    std::vector<int64_t> totals(65537);
+    REQUIRE(tcu_copy(context(), totals.data(), memory[1], totals.size() * 8, nullptr) == TCU_OK);
+    CHECK(totals == std::vector<int64_t>(totals.size(), table[1]));
+  }
   for (const auto &k : kernels("scan")) {
     if (k == "scan.general" || k == "scan.lines") continue;  // one warp for all of it
     INFO(k);

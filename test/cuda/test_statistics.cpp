@@ -1,4 +1,6 @@
 // MEAN, VAR, STD, NORM and LOGSUMEXP on the cuda kernels against their definitions in long double.
+#include <span>
+
 #include "problems.h"
 
 using namespace problems;
@@ -89,6 +91,8 @@ TEST_CASE("cuda: random means, variances and logarithms of sums on every kernel"
     run_case(rng, c, {64, 500}, {1}, true, runs);
     run_case(rng, c, {48, 37}, {0}, true, runs);
   }
+  for (const auto &list : {std::span<const Case>(cases), std::span<const Case>(compiled)})  // rows that are no whole vectors
+    for (const Case &c : list) run_case(rng, c, {67, 1540}, {1}, true, runs);
   report("reduce", runs);
 }
 

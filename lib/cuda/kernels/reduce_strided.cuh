@@ -90,9 +90,9 @@ struct reduce_strided {
   }
 
   // W states of each thread: of outputs x W to x W + W - 1 of its row y, where t = y lanes + x. Combines the rows: thread t then has
-  // output t, of the lanes W that there are. A row's outputs are no more than the block's threads.
+  // output first + t of the lanes W that there are, in a circle. A row's outputs are no more than the block's threads.
   template <int W>
-  TCU_DEVICE static State fold_rows(State (&s)[W], int lanes, State *shared) {
+  TCU_DEVICE static State fold_rows(State (&s)[W], int lanes, State *shared, int first = 0) {
     const int t = int(threadIdx.x), across = lanes < 32 ? 32 : lanes, group = t / across, x = t % across;
 #pragma unroll 1
     for (int h = 16; h >= lanes; h /= 2)  // the rows of a warp
@@ -107,10 +107,47 @@ struct reduce_strided {
     __syncthreads();
     State all = F::identity();
     if (t < lanes * W) {
+      const int of = t + first < lanes * W ? t + first : t + first - lanes * W;
 #pragma unroll 1
-      for (int g = 0; g < kThreads / across; ++g) all = F::combine(all, slot(g, t % W, t / W));
+      for (int g = 0; g < kThreads / across; ++g) all = F::combine(all, slot(g, of % W, of / W));
     }
     return all;
+  }
+
+  // The block's rows, and then the tile's parts, in a fixed order: `mine` is the thread's of fold_rows. False in the blocks that
+  // have no more to do.
+  template <class P>
+  TCU_DEVICE static bool combine_tile(const P &p, State (&s)[V], State &mine, Index tile, Index part, Index split, State *shared,
+                                      int first = 0) {
+    const int lanes = p.lanes, t = int(threadIdx.x), x = t % lanes, y = t / lanes;
+    const int rows = kThreads / lanes, tile_width = lanes * V;
+    bool whole = split == 1;
+#pragma unroll 1
+    for (;;) {  // once for the part, and once for all parts: the second time the code is in the caches
+      mine = fold_rows<V>(s, lanes, shared, first);
+      if (whole) break;
+      State *const parts = static_cast<State *>(p.workspace) + tile * split * tile_width;
+      if (t < tile_width) parts[part * tile_width + t] = mine;
+      if (!is_last(p, tile, split)) break;
+      whole = true, first = 0;
+#pragma unroll
+      for (int v = 0; v < V; ++v) s[v] = F::identity();
+#pragma unroll 1
+      for (Index r = y; r < split; r += kParts * rows) {
+        State left[kParts][V];
+#pragma unroll
+        for (int k = 0; k < kParts; ++k)
+#pragma unroll
+          for (int v = 0; v < V; ++v)
+            left[k][v] = parts[(r + k * rows < split ? r + k * rows : split - 1) * tile_width + x * V + v];
+#pragma unroll
+        for (int k = 0; k < kParts; ++k)
+#pragma unroll
+          for (int v = 0; v < V; ++v)
+            if (r + k * rows < split) s[v] = F::combine(s[v], left[k][v]);
+      }
+    }
+    return whole;
   }
 
   template <class P>
@@ -156,33 +193,7 @@ struct reduce_strided {
         continue;
       }
       State mine;
-      bool whole = split == 1;
-#pragma unroll 1
-      for (;;) {  // once for the part, and once for all parts: the second time the code is in the caches
-        mine = fold_rows<V>(s, lanes, shared);
-        if (whole) break;
-        State *const parts = static_cast<State *>(p.workspace) + tile * split * tile_width;
-        if (t < tile_width) parts[part * tile_width + t] = mine;
-        if (!is_last(p, tile, split)) break;
-        whole = true;
-#pragma unroll
-        for (int v = 0; v < V; ++v) s[v] = F::identity();
-#pragma unroll 1
-        for (Index r = y; r < split; r += kParts * rows) {
-          State left[kParts][V];
-#pragma unroll
-          for (int k = 0; k < kParts; ++k)
-#pragma unroll
-            for (int v = 0; v < V; ++v)
-              left[k][v] = parts[(r + k * rows < split ? r + k * rows : split - 1) * tile_width + x * V + v];
-#pragma unroll
-          for (int k = 0; k < kParts; ++k)
-#pragma unroll
-            for (int v = 0; v < V; ++v)
-              if (r + k * rows < split) s[v] = F::combine(s[v], left[k][v]);
-        }
-      }
-      if (!whole) continue;
+      if (!combine_tile(p, s, mine, tile, part, split, shared)) continue;
       int width = tile_width;
       if (together > 1) {
         State own[1] = {mine};
