@@ -2,6 +2,7 @@
 //   accepts(Problem, Device), configure(Problem, Device), instance(Problem, LaunchConfig)
 // and rows.cpp turns it into a Kernel.
 #pragma once
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ inline std::string fold_text(const Problem &p) {
 // Bytes of a fold's State, at most.
 inline int state_bytes(const Problem &p) {
   if (is_arg(p.op)) return p.index_bits == 32 && bytes_of(p.acc) <= 4 ? 8 : 16;
-  return info(p.op).numbers * bytes_of(p.acc);
+  return info(p.op).numbers == 1 ? std::max(bytes_of(p.acc), 4) : info(p.op).numbers * bytes_of(p.acc);  // held_t
 }
 
 // Elements of one step: kVector of device/map.cuh.

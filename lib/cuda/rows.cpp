@@ -95,7 +95,6 @@ constexpr Kernel table[] = {
     row<rows::BroadcastDense>("broadcast.dense", Family::broadcast),
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
     row<rows::ReduceTiny>("reduce.tiny", Family::reduce),
-    row<rows::ReduceScattered>("reduce.scattered", Family::reduce),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),
     row<rows::ReduceShifted>("reduce.shifted", Family::reduce),
     row<rows::ReduceSplit>("reduce.split", Family::reduce),

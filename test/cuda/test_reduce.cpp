@@ -85,11 +85,11 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
   }
   // rows that are no whole vectors: half of one too many, in slabs and in two tiles; one element too many; none, in views
   for (const Case &c : cases) {
-    const int64_t v = 16 / tcu_dtype_bytes(c.in), row = 8 * v + v / 2, n = v < 16 ? 265 : 521;
+    const int64_t v = 16 / tcu_dtype_bytes(c.in), row = 14 * v + v / 2, n = v < 16 ? 265 : 521;
     run_case(rng, c, {row, n, 2}, {1}, v == 16 || support::chance(rng, 70), runs);
-    run_case(rng, c, {256 - v / 2, 33 * v}, {1}, true, runs);
-    if (v < 16) run_case(rng, c, {8 * v + 1, 128 * v + 3}, {1}, true, runs);
-    run_case(rng, c, {8 * v, n}, {1}, true, runs);
+    run_case(rng, c, {512 - 2 * v - v / 2, 33 * v}, {1}, true, runs);
+    if (v < 16) run_case(rng, c, {14 * v + 1, 128 * v + 3}, {1}, true, runs);
+    run_case(rng, c, {14 * v, n}, {1}, true, runs);
   }
   report("reduce", runs);
 }

@@ -98,6 +98,7 @@ TEST_CASE("cuda: second results on every kernel", "[cuda][reduce]") {
     run_case(rng, cases[i], {8, 4160}, {1}, true, runs);
     run_case(rng, cases[i], {515, 140}, {1}, true, runs);
     run_case(rng, cases[i], {3, 600, 5}, {0, 2}, true, runs);
+    run_case(rng, cases[i], {115, 1540}, {1}, true, runs);
     for (int64_t n : {1, 3, 8, 48, 64, 256}) run_case(rng, cases[i], {n, 37}, {0}, true, runs);
   }
   report("reduce", runs);

@@ -92,7 +92,7 @@ TEST_CASE("cuda: random means, variances and logarithms of sums on every kernel"
     run_case(rng, c, {48, 37}, {0}, true, runs);
   }
   for (const auto &list : {std::span<const Case>(cases), std::span<const Case>(compiled)})  // rows that are no whole vectors
-    for (const Case &c : list) run_case(rng, c, {67, 1540}, {1}, true, runs);
+    for (const Case &c : list) run_case(rng, c, {115, 1540}, {1}, true, runs);
   report("reduce", runs);
 }
 

@@ -7,9 +7,7 @@
 namespace tcu::cuda {
 
 // Bytes of registers that n states take.
-template <class F> TCU_FN constexpr int register_bytes(int n) {
-  return n * int(sizeof(typename F::State) < 4 ? 4 : sizeof(typename F::State));
-}
+template <class F> TCU_FN constexpr int register_bytes(int n) { return n * int(sizeof(typename F::State)); }
 // States that a thread folds V elements of one output onto: enough that no addition waits for the last one, and that the errors of a
 // sum grow slowly; not so many that no registers are left for loads.
 template <class F, class Map, int V>

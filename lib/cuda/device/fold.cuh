@@ -10,7 +10,7 @@ namespace tcu::cuda {
 // Op is a struct of namespace fold, Acc the accumulator's type. Position: int32_t or int64_t.
 //   kPositions         positions count
 //   kAppends           neighbours are appended one after another, which is less work than to combine them as a tree
-//   State              what is folded: Acc, a rank and a position, or several numbers (core/scalar_state.h)
+//   State              what is folded: Acc (held_t), a rank and a position, or several numbers (core/scalar_state.h)
 //   identity(), lift(element, position), combine(a, b)    combine is associative up to rounding, and commutative
 //   append(a, element, position)    combine(a, lift(element, position)) for an element after all that a holds
 //   add(a, element, position)       the same for any element
@@ -21,6 +21,8 @@ namespace fold {
 struct sum;
 struct count;
 }  // namespace fold
+// What an accumulator is folded in: registers have 32 bits, and what is narrower would be cut off at every step.
+template <class Acc> using held_t = select_t<(sizeof(Acc) < 4), int32_t, Acc>;
 template <class Op, class Acc, class Position>
 struct Fold {
   template <class E>
@@ -31,14 +33,14 @@ struct Fold {
     else return tcu::convert<int32_t>(e);
   }
   static constexpr bool kPositions = false, kAppends = false, kSecond = false;
-  using State = Acc;
+  using State = held_t<Acc>;
   using Post = Acc;
-  TCU_DEVICE static State identity() { return Op::template identity<Acc>(); }
-  template <class E> TCU_DEVICE static State lift(E e, Position) { return Op::template lift<Acc>(e); }
+  TCU_DEVICE static State identity() { return State(Op::template identity<Acc>()); }
+  template <class E> TCU_DEVICE static State lift(E e, Position) { return State(Op::template lift<Acc>(e)); }
   template <class E> TCU_DEVICE static State append(State a, E e, Position at) { return combine(a, lift(e, at)); }
   template <class E> TCU_DEVICE static State add(State a, E e, Position at) { return combine(a, lift(e, at)); }
   TCU_DEVICE static State combine(State a, State b) { return Op::combine(a, b); }
-  template <class P> TCU_DEVICE static Post post(const P &p, State s, int64_t n) { return Op::post(p, s, n); }
+  template <class P> TCU_DEVICE static Post post(const P &p, State s, int64_t n) { return Op::post(p, Acc(s), n); }
 };
 // The same for a state of several numbers, `S` of core/scalar_state.h.
 template <class Op, class S, class Acc, class Position>

@@ -80,8 +80,8 @@ struct BroadcastFlat {
     for (const Mode &m : p.modes) {
       if (m.stride[0] != 1) return false;
       for (int k = 1; k <= p.n_inputs; ++k)
-        // Begun at another place than out within 16 bytes, one of them would be read element by element.
-        if (m.stride[k] != 1 ? m.stride[k] != 0 : aligned(k) != aligned(0)) return false;
+        // With one that is a scalar, or begins at another place within 16 bytes than out, all would go element by element.
+        if (m.stride[k] != 1 || aligned(k) != aligned(0)) return false;
     }
     return true;
   }

@@ -1,4 +1,4 @@
-// reduce.general: any modes, any strides, no R mode too: what no other row takes; and reduce.tiny and reduce.scattered.
+// reduce.general: any modes, any strides, no R mode too: what no other row takes; and reduce.tiny.
 // p.lanes threads (a power of two up to the block) work on one output, element by element: each decodes its place among all
 // R modes. Neighbouring lanes take neighbouring elements of the fastest R mode.
 #pragma once
@@ -67,31 +67,16 @@ struct ReduceGeneral {
   }
 };
 
-// reduce.tiny: few outputs of few elements. What counts is how few steps there are one after another, and how little code.
+// reduce.tiny: few outputs of few elements. What counts is how few steps there are one after another, and how little code. And any
+// outputs of one element, which are positions or need an end.
 struct ReduceTiny : ReduceGeneral {
-  static constexpr int64_t kMost = 8192, kMostShort = 1 << 17, kShort = 1024;  // elements; elements where an output has up to kShort
-  static bool accepts(const Problem &p, const Device &) {
-    const int64_t most = p.reduced() <= kShort ? kMostShort : kMost;
-    return p.kept() > 1 && p.reduced() > 1 && p.kept() <= most && p.reduced() <= most / p.kept();
+  static constexpr int64_t kShort = 1024;  // elements of an output
+  static int64_t most(const Problem &p) {  // elements in all
+    return p.reduced() <= kShort ? 1 << 17 : p.modes[0].role == Role::K ? 1 << 15 : 1 << 13;
   }
-};
-
-// reduce.scattered: many outputs whose elements lie in several places, a few at each ('R K R', the first R short), and nowhere as
-// whole vectors.
-struct ReduceScattered : ReduceGeneral {
-  static constexpr int64_t kOutputs = 512;
-  static constexpr int kRow = 64;  // bytes
   static bool accepts(const Problem &p, const Device &) {
-    if (p.modes.n_of(Role::R) < 2 || p.kept() < kOutputs) return false;
-    const Mode &row = *fastest(p, Role::R);
-    const int v = vector_of(p, false), at = int(&row - &*p.modes.begin());
-    bool some = false;  // an input that has such rows
-    for (int k = 1; k <= p.n_inputs; ++k) {
-      if (row.stride[k] != 1) continue;
-      if (row.extent * bytes_of(p.in[k - 1]) > kRow || rows_aligned(p, at, k, v)) return false;
-      some = true;
-    }
-    return some;
+    if (p.kept() <= 1 || p.reduced() <= 1) return p.kept() > 1 && p.reduced() == 1;
+    return p.kept() <= most(p) && p.reduced() <= most(p) / p.kept();
   }
 };
 

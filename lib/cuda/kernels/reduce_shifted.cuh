@@ -126,14 +126,21 @@ struct ReduceShifted {
     while (lanes * v < kThreads && (lanes - 1) * v < p.modes[0].extent) lanes *= 2;
     return lanes;
   }
-  // Rows of 128 bytes and more (of shorter ones too much is read that is their neighbours'), enough for a part of each alignment,
-  // and for the parts' states, which are written and read, to be no more than a sixteenth of what is read.
+  // Tiles of a row.
+  static int64_t tiles(const Problem &p) {
+    const int64_t v = vector_of(p, false);
+    return ceil_div(p.modes[0].extent, (lanes(p) - 1) * v);
+  }
+  // Rows of 128 bytes and more (of shorter ones too much is read that is their neighbours') that keep three of four threads busy,
+  // enough for a part of each alignment, and for the parts' states, which are written and read, to be no more than a sixteenth of
+  // what is read.
   static bool accepts(const Problem &p, const Device &) {
     const int v = vector_of(p, false);
     if (p.n_inputs != 1 || p.modes.size() < 2 || v == 1 || v * state_bytes(p) > ReduceStrided::kMostState) return false;
     const Mode &k = p.modes[0], &r = p.modes[1];
     if (k.role != Role::K || r.role != Role::R || p.modes.n_of(Role::R) != 1 || r.extent > INT32_MAX) return false;
     if (k.stride[1] != 1 || r.stride[1] != k.extent || k.extent < 8 * v) return false;
+    if (k.extent * 4 < tiles(p) * lanes(p) * v * 3) return false;
     return !ReduceStrided::wide(p) && (1 << p.alignment[1]) >= bytes_of(p.in[0]) &&
            p.reduced() >= kLeast * alignments(p) * (kThreads / lanes(p)) &&
            p.kept() <= p.bytes() / (32 * alignments(p) * state_bytes(p));
@@ -141,11 +148,11 @@ struct ReduceShifted {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.block = kThreads, c.lanes = lanes(p), c.vector = vector_of(p, false), c.detail = int(alignments(p));
-    const int64_t extent = p.modes[0].extent, rows = ceil_div(p.reduced(), c.detail), width = c.lanes * c.vector;
-    const int64_t cells = p.kept() / extent * ceil_div(extent, width - c.vector);
+    const int64_t rows = ceil_div(p.reduced(), c.detail), width = c.lanes * c.vector;
+    const int64_t cells = p.kept() / p.modes[0].extent * tiles(p);
     const int64_t resident = persistent_grid("reduce.shifted", p, d, INT32_MAX);
     const int64_t most = std::max<int64_t>(rows / (kLeast * (kThreads / c.lanes)), 1);
-    c.chunk = ceil_div(rows, ReduceSplit::parts_for(cells * c.detail, resident, most));
+    c.chunk = ceil_div(rows, ReduceSplit::parts_for(cells * c.detail, resident, most, 0.9375));
     c.split = c.detail * ceil_div(rows, c.chunk);
     c.grid = cells * c.split;
     if (c.split > 1) {

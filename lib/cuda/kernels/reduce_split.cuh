@@ -38,16 +38,16 @@ struct ReduceSplit {
   static int lanes(const Problem &p) {  // such that a block has several rows
     return ReduceStrided::lanes_for(p, kThreads / (ReduceStrided::wide(p) ? vector_of(p, false) : 2));
   }
-  // Parts of each of n cells, such that the blocks, of which `resident` run at a time, end together: the fewest that keep seven
-  // eighths of them busy, else those that keep the most.
-  static int64_t parts_for(int64_t n, int64_t resident, int64_t most) {
+  // Parts of each of n cells, such that the blocks, of which `resident` run at a time, end together: the fewest that keep `enough` of
+  // them busy, else those that keep the most.
+  static int64_t parts_for(int64_t n, int64_t resident, int64_t most, double enough = 0.875) {
     int64_t best = 1;
     double busiest = 0;
     for (int64_t parts = std::max<int64_t>(resident / n, 1); parts <= std::min(most, 4 * ceil_div(resident, n)); ++parts) {
       const int64_t blocks = n * parts;
       const double busy = double(blocks) / double(ceil_div(blocks, resident) * resident);
       if (busy > busiest) busiest = busy, best = parts;
-      if (busy >= 0.875) break;
+      if (busy >= enough) break;
     }
     return busiest > 0 ? best : most;
   }
@@ -71,11 +71,7 @@ struct ReduceSplit {
     }
     const int64_t n = cells(p, d);
     const int64_t most = std::clamp<int64_t>(units * elements / kLeast, 1, std::max<int64_t>(units, 1));
-    int64_t parts = parts_for(n, busy(p, d), most);
-    if (c.variant == 1 || c.variant == 2) {  // what is left over after whole trips to the memory would be a trip for itself
-      const int64_t trip = kThreads / c.lanes * ReduceStrided::parts_at_once(p, c.vector);
-      if (const int64_t whole = parts / trip * trip; 8 * whole >= 7 * parts) parts = whole;
-    }
+    const int64_t parts = parts_for(n, busy(p, d), most);
     c.chunk = ceil_div(units, parts);
     if (units > 1 && elements == 1) c.chunk = ceil_div(c.chunk, 16) * 16;  // parts start on vectors where the row does
     c.split = c.variant == 3 ? parts : ceil_div(units, c.chunk);

@@ -2,8 +2,7 @@
 // element). A block copies p.detail segments to shared memory in vectors of 16 bytes, and p.lanes threads (a power of two up to a
 // warp) fold each of them from there: how long a segment is, and where it starts, the memory does not notice.
 #pragma once
-#include "device/fold.cuh"
-#include "device/map.cuh"
+#include "device/append.cuh"
 
 namespace tcu::cuda {
 inline constexpr int kStagedBytes = 16 << 10;  // of a block
@@ -19,6 +18,24 @@ struct reduce_staged {
   using State = typename F::State;
   using Word = word_t<T, kVector<Types<T>>>;
   static constexpr int V = kVector<Types<T>>, kResident = resident<F, 1>(6), kItems = 4;
+  static constexpr int kWord = sizeof(T) < 8 ? 8 / int(sizeof(T)) : 1;  // elements of a word of shared memory, at most
+
+  // A lane's part of the segment at `from`, in words of W elements or, where it is not so many times W long, of fewer.
+  template <int W, class P>
+  TCU_DEVICE static State fold(const P &p, const T *from, int extent, int lane, int lanes) {
+    if constexpr (W > 1)
+      if (extent % W) return fold<W / 2>(p, from, extent, lane, lanes);
+    State s[states_of_one<F, Map, W>()];
+#pragma unroll
+    for (State &one : s) one = F::identity();
+#pragma unroll 2
+    for (int i = lane * W; i < extent; i += lanes * W) {
+      Pack<W, Types<T>> x;
+      x.first = Raw<T, W>::staged(from + i);
+      append_vector<F, Map, true>(p, s, x, Index(0), Index(i));
+    }
+    return combine_all<F>(s);
+  }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -26,7 +43,6 @@ struct reduce_staged {
     T *const elements = reinterpret_cast<T *>(staged);
     const int t = int(threadIdx.x), lanes = p.lanes, groups = kThreads / lanes, lane = t % lanes;
     const Index kept = Index(p.kept), extent = Index(p.folded), chunk = Index(p.detail);
-    const Index weight = p.n_folded > 0 ? Index(p.mode[p.n_kept].weight) : 0;
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * chunk; first < kept; first += Index(gridDim.x) * chunk) {
       const int here = int(kept - first < chunk ? kept - first : chunk), count = here * int(extent), vectors = count / V;
@@ -49,14 +65,7 @@ struct reduce_staged {
       for (int base = 0; base < here; base += groups) {
         const int segment = base + t / lanes;
         State s = F::identity();
-        if (segment < here) {
-#pragma unroll 4
-          for (int i = lane; i < int(extent); i += lanes) {
-            Pack<1, Types<T>> x;
-            x.first = Raw<T, 1>::of({{elements[segment * int(extent) + i]}});
-            s = F::append(s, apply_at<Map>(p, x, 0), i * weight);
-          }
-        }
+        if (segment < here) s = fold<kWord>(p, elements + segment * int(extent), int(extent), lane, lanes);
         s = combine_group<F>(s, lanes, static_cast<State *>(nullptr));
         if (segment < here && lane == 0) store_result<F, Out>(p, (first + segment) * Index(p.mode[0].out), s, p.folded);
       }
@@ -84,7 +93,8 @@ struct ReduceStaged {
     LaunchConfig c;
     const int64_t extent = p.reduced(), v = vector_of(p, false);
     c.block = kThreads, c.vector = int(v), c.lanes = 1;
-    while (c.lanes < 32 && 16 * c.lanes <= extent) c.lanes *= 2;
+    const int64_t word = std::min<int64_t>(extent & -extent, std::max(8 / bytes_of(p.in[0]), 1));
+    while (c.lanes < 32 && (word == 1 ? 16 : 8) * c.lanes * word <= extent) c.lanes *= 2;
     c.detail = int(kStagedBytes / 16 / extent * v);  // a tile starts on a vector
     c.grid = persistent_grid(row, p, d, ceil_div(p.kept(), c.detail));
     return c;

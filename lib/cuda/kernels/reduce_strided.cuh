@@ -243,15 +243,10 @@ struct ReduceStrided {
       some |= p.modes[0].stride[k] == 1 && rows_aligned(p, 0, k, v);
     return some && p.modes[0].extent % v == 0;
   }
-  // Parts that a thread of the last block has in flight: kParts of the kernel.
-  static int parts_at_once(const Problem &p, int vector) {
-    const int bytes = vector * std::max(state_bytes(p), 4);
-    return bytes <= 16 ? 8 : bytes <= 32 ? 4 : 1;
-  }
   static int64_t vectors(const Problem &p) { return p.kept() * together(p) / (wide(p) ? vector_of(p, false) : 1); }
   // Threads across: as few as read 128 bytes of a row (512 where rows start anywhere in such), but no row of the block without
-  // several to read. At most `most`: all of the block, or so many that there is an output for a thread. `blocks` of them are to have
-  // work, as far as a row of 32 bytes is left for each.
+  // several to read. At most `most`: all of the block, or so many that there is an output for a thread. Where that is work for fewer
+  // than `blocks`: as few as read 32 bytes, and no row without one to read.
   static int lanes_for(const Problem &p, int most, int blocks = 1) {
     const int v = wide(p) ? vector_of(p, false) : 1;
     int bytes = v, least = 128;
@@ -261,8 +256,11 @@ struct ReduceStrided {
         if (together(p) == 1 && p.modes[m].stride[k] * bytes_of(p.in[k - 1]) % 128) least = 512;
     }
     int lanes = 1;
-    const auto wanted = [&] { return lanes * bytes < (vectors(p) < int64_t(2 * lanes) * blocks ? 32 : least); };
-    while (lanes < most && lanes < vectors(p) && (wanted() || lanes * p.reduced() < 8 * kThreads)) lanes *= 2;
+    const auto wanted = [&] {
+      const bool few = vectors(p) < int64_t(2 * lanes) * blocks;
+      return lanes * bytes < (few ? 32 : least) || lanes * p.reduced() < (few ? 1 : 8) * kThreads;
+    };
+    while (lanes < most && lanes < vectors(p) && wanted()) lanes *= 2;
     return lanes * v <= kThreads ? lanes : vectors(p) < most ? kThreads / v : most;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
