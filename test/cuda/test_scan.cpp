@@ -16,6 +16,10 @@ const Case cases[] = {
     {TCU_REDUCE_MAX, oracle::Fold::max, TCU_FLOAT32, TCU_FLOAT32}, {TCU_REDUCE_MIN, oracle::Fold::min, TCU_BFLOAT16, TCU_BFLOAT16},
     {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_FLOAT32, TCU_FLOAT32}, {TCU_REDUCE_MAX, oracle::Fold::max, TCU_INT64, TCU_INT64},
 };
+const Case narrow[] = {  // compiled at run time
+    {TCU_REDUCE_MAX, oracle::Fold::max, TCU_INT8, TCU_INT8}, {TCU_REDUCE_MIN, oracle::Fold::min, TCU_INT16, TCU_INT16},
+    {TCU_REDUCE_MAX, oracle::Fold::max, TCU_UINT8, TCU_UINT8}, {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_INT8, TCU_INT64},
+};
 
 // oracle::scan, line by line: that one starts again at every element.
 std::vector<double> scan(oracle::Fold op, const Sizes &extents, const oracle::Tensor &in, const oracle::Scan &how, double start) {
@@ -56,7 +60,7 @@ void run_case(Rng &rng, const Case &c, const Sizes &extents, int dim, bool plain
   options.scan_flags = (how.exclusive ? TCU_SCAN_EXCLUSIVE : 0) | (how.reverse ? TCU_SCAN_REVERSE : 0);
   tcu_scalar_t init{}, alpha{};
   double start = oracle::identity(c.fold);
-  const bool whole = c.out == TCU_INT64;
+  const bool whole = c.out < TCU_FLOAT16;
   if (c.op == TCU_REDUCE_SUM ? support::chance(rng, 30) : how.exclusive) {
     start = 3;
     if (whole) init.i = 3;
@@ -104,6 +108,11 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   for (const Case &c : cases)
     for (int64_t gap : {1, 2}) run_case(rng, c, {lines, 3}, 1, true, runs, gap);
   for (const Case &c : {cases[0], cases[1], cases[3]}) run_case(rng, c, {lines, emulated ? 70 : 150}, 1, true, runs);
+  for (const Case &c : narrow) {
+    run_case(rng, c, {8200, 2}, 0, true, runs);
+    run_case(rng, c, {lines, 3}, 1, true, runs);
+    run_case(rng, c, {3, 8300}, 1, true, runs);
+  }
   // short lines, of whole vectors and not
   for (const Case &c : cases)
     for (int64_t n : {2, 7, 16, 40, 256}) run_case(rng, c, {n, 67}, 0, true, runs);

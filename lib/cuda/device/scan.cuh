@@ -7,6 +7,15 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
+// What a scan runs along: a Fold whose state is the accumulator as it is, for it comes out at every element.
+template <class Op, class Acc, class Position>
+struct ScanFold {
+  using State = Acc;
+  TCU_DEVICE static Acc identity() { return Op::template identity<Acc>(); }
+  template <class E> TCU_DEVICE static Acc lift(E e, Position) { return Op::template lift<Acc>(e); }
+  TCU_DEVICE static Acc combine(Acc a, Acc b) { return Op::combine(a, b); }
+};
+
 template <class Map, class F, class Out, class Index, int V>
 struct Line {
   using Acc = typename F::State;

@@ -17,7 +17,7 @@ namespace tcu::cuda {
 
 template <class Map, class Op, class Acc, class Out, class Index, int V>
 struct scan_across {
-  using F = Fold<Op, Acc, Index>;
+  using F = ScanFold<Op, Acc, Index>;
   static constexpr int N = Map::Inputs::size;
   static constexpr int kBytes = V * (largest_of<typename Map::Inputs>::bytes > 1 ? largest_of<typename Map::Inputs>::bytes : 2);
   static constexpr int kResident = 4, kItems = 64 / kBytes < kAcrossSteps ? 64 / kBytes : kAcrossSteps;  // 64 bytes in flight

@@ -18,7 +18,7 @@ namespace tcu::cuda {
 
 template <class Map, class Op, class Acc, class Out, class Index>
 struct scan_along {
-  using F = Fold<Op, Acc, Index>;
+  using F = ScanFold<Op, Acc, Index>;
   static constexpr int V = kVector<typename Map::Inputs, Out>;
   static constexpr int kResident = 4, kItems = kScanPieces;
   using Piece = Line<Map, F, Out, Index, V>;

@@ -37,7 +37,7 @@ namespace tcu::cuda {
 
 template <class Map, class Op, class Acc, class Out, class Index>
 struct scan_lookback {
-  using F = Fold<Op, Acc, Index>;
+  using F = ScanFold<Op, Acc, Index>;
   using W = Published<Acc>;
   using Inputs = typename Map::Inputs;
   static constexpr int V = kVector<Inputs, Out>;

@@ -32,7 +32,7 @@ namespace tcu::cuda {
 template <class Map, class Op, class Acc, class Out, class Index>
 struct scan_split {
   using Lines = typename scan_across<Map, Op, Acc, Out, Index, 1>::Lines;
-  using F = Fold<Op, Acc, Index>;
+  using F = ScanFold<Op, Acc, Index>;
   using W = Published<Acc>;
   using Inputs = typename Map::Inputs;
   static constexpr int kResident = 6, kWarps = kThreads / 32, kItems = split_items(bytes_of_all<Inputs>::value);
