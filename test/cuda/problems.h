@@ -1,6 +1,6 @@
 // Random strided problems on the cuda context, run on every kernel that takes them and compared with the oracle. Inputs are
 // small whole numbers, so that every order of adding gives the same bits and the comparison is exact.
-// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 100).
+// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 60).
 #pragma once
 #include <cstdlib>
 #include <cstring>
@@ -37,7 +37,13 @@ inline tcu_context_t context() {
 
 inline int repeats(int standard) {
   const char *scale = std::getenv("TCU_TEST_SCALE");
-  return std::max(1, standard * (scale ? std::atoi(scale) : 100) / 100);
+  return std::max(1, standard * (scale ? std::atoi(scale) : api::emulated() ? 60 : 100) / 100);
+}
+// f of every case; on the emulator, where it takes a thousand times as long, of some, which change from one list of shapes to the next.
+template <class Cases, class F>
+void for_cases(Rng &rng, const Cases &cases, F f) {
+  for (const auto &c : cases)
+    if (!api::emulated() || support::chance(rng, 30)) f(c);
 }
 
 // One element as a double, and back, by dtype.

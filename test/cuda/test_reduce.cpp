@@ -67,7 +67,7 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
     run_case(rng, support::one_of(rng, cases), extents, dims, support::chance(rng, 50), runs);
   }
   // what reduce.split takes: few outputs, many elements; one run, rows, rows read several as one, rows of single elements
-  for (const Case &c : cases) {
+  for_cases(rng, cases, [&](const Case &c) {
     run_case(rng, c, {40003}, {0}, support::chance(rng, 50), runs);
     run_case(rng, c, {33600}, {0}, true, runs);
     run_case(rng, c, {8, 4160}, {1}, true, runs);
@@ -75,22 +75,22 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {3, 11000}, {1}, false, runs);
     run_case(rng, c, {515, 140}, {1}, true, runs);
     run_case(rng, c, {8300, 3, 5}, {0, 2}, true, runs);
-  }
+  });
   // short segments of whole vectors and not, and rows of them that are shorter than a block is wide
-  for (const Case &c : cases) {
+  for_cases(rng, cases, [&](const Case &c) {
     for (int64_t n : {8, 16, 48, 64, 256, 1024}) run_case(rng, c, {n, 37}, {0}, true, runs);
     for (int64_t n : {1, 2, 3, 7, 31, 100}) run_case(rng, c, {n, 700}, {0}, true, runs);
     run_case(rng, c, {112, 5, 9}, {0, 2}, true, runs);
     run_case(rng, c, {3, 600, 5}, {0, 2}, true, runs);
-  }
+  });
   // rows that are no whole vectors: half of one too many, in slabs and in two tiles; one element too many; none, in views
-  for (const Case &c : cases) {
+  for_cases(rng, cases, [&](const Case &c) {
     const int64_t v = 16 / tcu_dtype_bytes(c.in), row = 14 * v + v / 2, n = v < 16 ? 265 : 521;
     run_case(rng, c, {row, n, 2}, {1}, v == 16 || support::chance(rng, 70), runs);
     run_case(rng, c, {512 - 2 * v - v / 2, 33 * v}, {1}, true, runs);
     if (v < 16) run_case(rng, c, {14 * v + 1, 128 * v + 3}, {1}, true, runs);
     run_case(rng, c, {14 * v, n}, {1}, true, runs);
-  }
+  });
   report("reduce", runs);
 }
 

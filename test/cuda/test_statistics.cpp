@@ -50,6 +50,9 @@ void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<i
   else options.correction = &correction;
   auto expected = oracle::statistics(c.fold, {in.values()}, dims, correction);
   auto allowed = oracle::statistic_errors(c.fold, {in.values()}, dims, correction, eps_of(c));
+  // Equal elements (of a stride of 0) have no deviation; their definition, with a mean that is rounded, has some 1e-10.
+  if (c.fold == oracle::Fold::var || c.fold == oracle::Fold::std)
+    for (double &v : expected) v = v < (c.fold == oracle::Fold::var ? 1e-12 : 1e-6) ? 0 : v;
   for (size_t i = 0; i < expected.size(); ++i) {
     expected[i] = a * expected[i] + b * old[i];
     allowed[i] = a * allowed[i] + 2 * eps_of(c) * std::abs(expected[i]);
@@ -75,7 +78,7 @@ TEST_CASE("cuda: random means, variances and logarithms of sums on every kernel"
       if (support::chance(rng, 50)) dims.push_back(int32_t(m));
     run_case(rng, support::one_of(rng, cases), extents, dims, support::chance(rng, 50), runs);
   }
-  for (const Case &c : cases) {  // those of test_reduce.cpp that are split, and the short ones
+  for_cases(rng, cases, [&](const Case &c) {  // those of test_reduce.cpp that are split, and the short ones
     run_case(rng, c, {40003}, {0}, support::chance(rng, 50), runs);
     run_case(rng, c, {33600}, {0}, true, runs);
     run_case(rng, c, {8, 4160}, {1}, true, runs);
@@ -85,14 +88,14 @@ TEST_CASE("cuda: random means, variances and logarithms of sums on every kernel"
     run_case(rng, c, {112, 5, 9}, {0, 2}, true, runs);
     run_case(rng, c, {3, 600, 5}, {0, 2}, true, runs);
     run_case(rng, c, {0, 5}, {0}, true, runs);
-  }
+  });
   for (const Case &c : compiled) {
     run_case(rng, c, {40003}, {0}, true, runs);
     run_case(rng, c, {64, 500}, {1}, true, runs);
     run_case(rng, c, {48, 37}, {0}, true, runs);
   }
   for (const auto &list : {std::span<const Case>(cases), std::span<const Case>(compiled)})  // rows that are no whole vectors
-    for (const Case &c : list) run_case(rng, c, {115, 1540}, {1}, true, runs);
+    for_cases(rng, list, [&](const Case &c) { run_case(rng, c, {115, 1540}, {1}, true, runs); });
   report("reduce", runs);
 }
 
