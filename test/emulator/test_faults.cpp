@@ -84,8 +84,15 @@ __global__ void unwritten_kernel(const __grid_constant__ Params p) {
   __syncthreads();
   if (threadIdx.x == 0) p.data[0] = staged[p.n];
 }
-[[maybe_unused]] __global__ void misaligned_kernel(const __grid_constant__ Params p) {
-  const float4 v = __ldg(reinterpret_cast<const float4 *>(p.data + p.n));
+__global__ void misaligned_load_kernel(const __grid_constant__ Params p) {
+  const float4 v = __ldcs(reinterpret_cast<const float4 *>(p.data + p.n));
+  p.data[0] = v.x;
+}
+__global__ void misaligned_store_kernel(const __grid_constant__ Params p) {
+  __stcs(reinterpret_cast<float2 *>(p.data + p.n), make_float2(1, 2));
+}
+[[maybe_unused]] __global__ void misaligned_plain_kernel(const __grid_constant__ Params p) {
+  const float4 v = *reinterpret_cast<const float4 *>(p.data + p.n);
   p.data[0] = v.x;
 }
 
@@ -177,6 +184,14 @@ TEST_CASE("traps, exceptions and too much shared memory are reported") {
   REQUIRE(has(error_of<&big_shared_kernel>(64, 0), "passes 48 KiB"));
 }
 
+TEST_CASE("a misaligned vector load or store is reported") {
+  for (int n : {1, 2, 3}) REQUIRE(has(error_of<&misaligned_load_kernel>(1, n), "thread (0,0,0): misaligned access"));
+  REQUIRE(has(error_of<&misaligned_store_kernel>(1, 3), "of 8 bytes"));
+  DeviceArray<float> data(16);
+  REQUIRE(launch<&misaligned_load_kernel>(1, 1, Params{data.data(), 4}) == cudaSuccess);
+  REQUIRE(launch<&misaligned_store_kernel>(1, 1, Params{data.data(), 2}) == cudaSuccess);
+}
+
 TEST_CASE("a dependency on the order of blocks deadlocks for some seed, and is reported") {
   emu::set_spin_limit(200);
   int failures = 0;
@@ -240,11 +255,14 @@ TEST_CASE("an out-of-bounds access dies with an ASan report that names the threa
 #endif
 
 #ifdef TEST_UBSAN
-TEST_CASE("a misaligned vector access is reported by UBSan") {
-  std::string text = death_of([] {
-    DeviceArray<float> data(16);
-    launch<&misaligned_kernel>(1, 1, Params{data.data(), 1});
-  });
-  REQUIRE(has(text, "misaligned address"));
+TEST_CASE("a misaligned vector access by a plain dereference is reported by UBSan") {
+  const auto death = [](int n) {
+    return death_of([n] {
+      DeviceArray<float> data(16);
+      launch<&misaligned_plain_kernel>(1, 1, Params{data.data(), n});
+    });
+  };
+  REQUIRE(has(death(1), "misaligned address"));
+  REQUIRE(death(4) == "");
 }
 #endif

@@ -27,6 +27,14 @@ void preempt();  // a place where a thread may lose its turn
 [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 unsigned lane();
 
+// What a load or store by that type is given: the device faults at an address that is no multiple of its size.
+template <class T>
+T *aligned(T *p) {
+  if (reinterpret_cast<std::uintptr_t>(p) % alignof(T) != 0)
+    fail("misaligned access: %p, of %zu bytes", static_cast<const volatile void *>(p), sizeof(T));
+  return p;
+}
+
 struct Site {
   const char *file;
   int line;

@@ -50,17 +50,16 @@ inline float __uint_as_float(unsigned x) { return std::bit_cast<float>(x); }
 inline long long __double_as_longlong(double x) { return std::bit_cast<long long>(x); }
 inline double __longlong_as_double(long long x) { return std::bit_cast<double>(x); }
 
-// Vector loads must be aligned, as on the device; under UBSan a misaligned one is reported here.
-template <class T> T __ldg(const T *p) { return *p; }
-template <class T> T __ldca(const T *p) { return *p; }
-template <class T> T __ldcg(const T *p) { return *p; }
-template <class T> T __ldcs(const T *p) { return *p; }
-template <class T> T __ldlu(const T *p) { return *p; }
-template <class T> T __ldcv(const T *p) { return *p; }
-template <class T> void __stwb(T *p, T v) { *p = v; }
-template <class T> void __stcg(T *p, T v) { *p = v; }
-template <class T> void __stcs(T *p, T v) { *p = v; }
-template <class T> void __stwt(T *p, T v) { *p = v; }
+template <class T> T __ldg(const T *p) { return *emu::aligned(p); }
+template <class T> T __ldca(const T *p) { return *emu::aligned(p); }
+template <class T> T __ldcg(const T *p) { return *emu::aligned(p); }
+template <class T> T __ldcs(const T *p) { return *emu::aligned(p); }
+template <class T> T __ldlu(const T *p) { return *emu::aligned(p); }
+template <class T> T __ldcv(const T *p) { return *emu::aligned(p); }
+template <class T> void __stwb(T *p, T v) { *emu::aligned(p) = v; }
+template <class T> void __stcg(T *p, T v) { *emu::aligned(p) = v; }
+template <class T> void __stcs(T *p, T v) { *emu::aligned(p) = v; }
+template <class T> void __stwt(T *p, T v) { *emu::aligned(p) = v; }
 
 inline void __threadfence_block() { emu::preempt(); }
 inline void __threadfence() { emu::preempt(); }
