@@ -19,6 +19,16 @@ using support::Rng;
 
 constexpr int64_t kMostBytes = 1 << 16, kMostElements = 1 << 14;  // what is run and not only planned
 
+constexpr tcu_reduce_op_t kFolds = TCU_REDUCE_SUMEXP;  // their ids are 1 to this
+
+inline bool has_second_result(tcu_reduce_op_t fold) {
+  switch (fold) {
+    case TCU_REDUCE_ARGMAX: case TCU_REDUCE_ARGMIN: case TCU_REDUCE_VAR: case TCU_REDUCE_STD: case TCU_REDUCE_LOGSUMEXP:
+    case TCU_REDUCE_EXTREMA: case TCU_REDUCE_SUMEXP: return true;
+    default: return false;
+  }
+}
+
 constexpr int64_t kHuge[] = {INT64_MAX, INT64_MIN, int64_t(1) << 62, -(int64_t(1) << 62), int64_t(1) << 40,
                              int64_t(1) << 31, -(int64_t(1) << 33), INT64_MAX / 3, 1000003};
 
@@ -124,7 +134,7 @@ enum class Family { map, reduce, scan, segmented, matmul };
 struct Case {
   Rng rng;
   Family family;
-  Descriptor out;
+  Descriptor out, second;
   std::array<Descriptor, 4> in;
   std::vector<tcu_tensor_t> inputs;
   std::vector<tcu_node_t> tape;
@@ -140,6 +150,7 @@ struct Case {
   int32_t n_inputs = 1, n_dims = 0, dim = 0;
   int shared_with = -1;  // the input that lies in out's memory
   bool null_out = false, null_inputs = false, null_dims = false;
+  bool has_second = false, second_like_out = true, second_on_out = false;
 
   explicit Case(uint64_t seed) : rng(seed) {}
 
@@ -160,8 +171,12 @@ struct Case {
       if (i > 0 && !space.empty() && chance(rng, 10)) in[size_t(i)].extents.pop_back();
     }
     out.extents = space, out.dtype = chance(rng, 50) ? common : random_dtype();
-    fold = tcu_reduce_op_t(pick(rng, 1, family == Family::scan && chance(rng, 90) ? 4 : 14));
+    fold = tcu_reduce_op_t(pick(rng, 1, family == Family::scan && chance(rng, 90) ? 4 : kFolds));
     if ((fold == TCU_REDUCE_ARGMAX || fold == TCU_REDUCE_ARGMIN) && chance(rng, 80)) out.dtype = TCU_INT64;
+    if (family == Family::reduce || family == Family::segmented) {
+      has_second = chance(rng, fold == TCU_REDUCE_EXTREMA ? 95 : has_second_result(fold) ? 50 : 3);
+      second.dtype = chance(rng, 50) ? common : random_dtype();
+    }
     for (size_t m = 0; m < space.size() && family == Family::reduce; ++m)
       if (chance(rng, 50)) dims.push_back(int32_t(m)), out.extents[m] = 1;
     std::shuffle(dims.begin(), dims.end(), rng);
@@ -220,7 +235,7 @@ struct Case {
     const bool modes = !d.extents.empty() && !d.strides.empty();
     static const int32_t bad_ids[] = {0, -1, 16, 19, 268, 1023, 1024, INT32_MAX, INT32_MIN};
     static const int32_t bad_counts[] = {-1, 17, 65, 1000, INT32_MAX, INT32_MIN}, bad_ranks[] = {-1, 65, 1000, INT32_MAX, INT32_MIN};
-    switch (pick(rng, 0, 23)) {
+    switch (pick(rng, 0, 24)) {
       case 0: d.has_data = false; break;
       case 1: d.has_extents = false; break;
       case 2: d.dtype = one_of(rng, bad_ids); break;
@@ -244,6 +259,7 @@ struct Case {
       case 20: chance(rng, 30) ? void(context = nullptr) : chance(rng, 50) ? void(null_dims = true) : random_pin(); break;
       case 21: spoil_options(); break;
       case 22: spoil_tape(); break;
+      case 23: spoil_second(); break;
       default: o.n_scalars = int32_t(pick(rng, -1, 1)); break;
     }
   }
@@ -256,6 +272,24 @@ struct Case {
       case 4: o.accumulator = int32_t(pick(rng, -2, 300)); break;
       case 5: o.correction = &correction, correction = chance(rng, 50) ? -1 : NAN; break;
       default: o.scalars = nullptr;
+    }
+  }
+  void spoil_second() {
+    static const tcu_dtype_t bad_dtypes[] = {0, -1, 16, 1023, INT32_MAX, INT32_MIN};
+    const int64_t how = pick(rng, 0, 5);
+    has_second = how > 0;
+    switch (how) {
+      case 1: second.has_data = false; break;
+      case 2: second.dtype = one_of(rng, bad_dtypes); break;
+      case 3: second_on_out = true; break;
+      case 4:  // of out's extents, in a layout of its own
+        second_like_out = false, second.extents = out.extents;
+        lay_out(rng, second, false);
+        break;
+      case 5:
+        second_like_out = false, second.extents.assign(size_t(pick(rng, 0, 4)), pick(rng, 0, 3));
+        lay_out(rng, second, true);
+        break;
     }
   }
   void spoil_tape() {
@@ -274,17 +308,23 @@ struct Case {
   bool settle() {
     bool runs = true;
     int64_t first, last, elements, space = 1;
-    runs &= out.reach(first, last, elements);
+    if (second_like_out) {
+      second.extents = out.extents, second.strides = out.strides, second.rank = out.rank;
+      second.has_extents = out.has_extents, second.has_strides = out.has_strides;
+    }
+    runs &= out.reach(first, last, elements) && second.reach(first, last, elements);
     for (const Descriptor &d : in) {
       runs &= d.reach(first, last, elements);
       space = std::min<int64_t>(space * std::max<int64_t>(elements, 1), kMostElements * 64);
     }
     runs &= space < kMostElements * 64;
-    out.allocate(rng);
+    out.allocate(rng), second.allocate(rng);
     for (Descriptor &d : in) d.allocate(rng);
     if (runs && shared_with >= 0) share();
-    out.describe();
+    out.describe(), second.describe();
     for (Descriptor &d : in) d.describe();
+    if (second_on_out) second.tensor.data = out.tensor.data;
+    if (has_second) o.second = &second.tensor;
     if (runs && shared_with >= 0 && in[size_t(shared_with)].has_data) in[size_t(shared_with)].tensor.data = shared_data;
     for (size_t i = 0; i < 64; ++i) inputs.push_back(in[i % 4].tensor);
     return runs;
@@ -307,6 +347,7 @@ struct Case {
     const char *families[] = {"map", "reduce", "scan", "segmented", "matmul"};
     std::string s = families[int(family)] + (" fold " + std::to_string(fold)) + " dim " + std::to_string(dim) + " out " + out.text();
     for (size_t i = 0; i < 4 && int(i) < n_inputs; ++i) s += "  in " + in[i].text();
+    if (has_second) s += "  second " + second.text();
     return s + (shared_with >= 0 ? "  shared " + std::to_string(shared_with) : "") + (pin.empty() ? "" : " pin " + pin);
   }
 };

@@ -1,6 +1,7 @@
 // 100,000 random descriptors, half of them broken on purpose. Nothing crashes, a call that fails leaves every byte of the
-// output as it was, and one that succeeds writes inside its output view alone. Buffers are exact heap allocations, so that
-// a sanitized build sees every access beyond them. Host memory: for the cpu backend.
+// output and of the second one as it was, and one that succeeds writes inside their views alone; the maximum that is a second
+// result is the one that is a first. Buffers are exact heap allocations, so that a sanitized build sees every access beyond
+// them. Host memory: for the cpu backend.
 #include <cstdio>
 #include <map>
 
@@ -79,6 +80,44 @@ std::vector<bool> view_of(const Descriptor &d) {
   return mask;
 }
 
+std::vector<unsigned char> bytes_of(const Descriptor &d) { return {d.memory.get(), d.memory.get() + d.bytes}; }
+
+// Whether a result was written, after a check that nothing else was, and nothing at all where nothing may be.
+bool check_written(const Descriptor &d, const std::vector<unsigned char> &before, bool may_write, const std::string &text) {
+  if (before.empty() || std::memcmp(before.data(), d.memory.get(), before.size()) == 0) return false;
+  if (!may_write) FAIL(text << " changed");
+  const std::vector<bool> view = view_of(d);
+  for (size_t i = 0; i < before.size(); ++i)
+    if (before[i] != d.memory[i] && !view[i]) FAIL(text << ": byte " << i << " lies outside the elements");
+  return true;
+}
+
+// The bits may be any that mean NaN.
+bool is_nan(tcu_dtype_t d, const unsigned char *x) {
+  const int mantissa = d == TCU_FLOAT16 ? 10 : d == TCU_BFLOAT16 ? 7 : d == TCU_FLOAT32 ? 23 : d == TCU_FLOAT64 ? 52 : 0;
+  if (mantissa == 0) return false;
+  uint64_t bits = 0;
+  const int size = tcu_dtype_bytes(d);
+  std::memcpy(&bits, x, size_t(size));
+  const uint64_t infinity = (uint64_t(1) << (8 * size - 1)) - (uint64_t(1) << mantissa);
+  return (bits & (infinity | ((uint64_t(1) << mantissa) - 1))) > infinity;
+}
+
+// What EXTREMA put second is what MAX puts there.
+void check_maximum(Case &c) {
+  const std::vector<unsigned char> found = bytes_of(c.second);
+  std::swap(c.out, c.second);
+  c.fold = TCU_REDUCE_MAX, c.o.second = nullptr, c.o.alpha = c.o.beta = nullptr, c.o.kernel = nullptr, c.o.alignment = 0;
+  const Outcome again = call(c, true);
+  if (again.status != TCU_OK) FAIL("MAX of what EXTREMA takes: " << again.message);
+  const size_t size = size_t(tcu_dtype_bytes(c.out.dtype)), first = size_t(c.out.base) % size;
+  for (size_t i = first; i + size <= found.size(); i += size) {
+    const unsigned char *now = c.out.memory.get() + i;
+    if (std::memcmp(&found[i], now, size) != 0 && !(is_nan(c.out.dtype, &found[i]) && is_nan(c.out.dtype, now)))
+      FAIL("the second result at byte " << i << " is not the maximum");
+  }
+}
+
 }  // namespace
 
 TEST_CASE("fuzz: random descriptors, half of them broken") {
@@ -90,7 +129,8 @@ TEST_CASE("fuzz: random descriptors, half of them broken") {
   if (const char *backend = std::getenv("TCUOPS_TEST_BACKEND"))
     if (std::string(backend) != "cpu") return;
   std::map<std::string, int> seen;
-  int succeeded[2] = {0, 0}, planned = 0;
+  int succeeded[2] = {0, 0}, planned = 0, maxima = 0;
+  std::map<tcu_reduce_op_t, int> seconds;
   for (int64_t round = 0; round < kRounds; ++round) {
     if (only_one >= 0 && round != only_one) continue;
     Case c(uint64_t(round) * 2654435761u + 1);
@@ -100,8 +140,7 @@ TEST_CASE("fuzz: random descriptors, half of them broken") {
       for (int64_t n = support::pick(c.rng, 1, 2); n > 0; --n) c.mutate();
     const bool run = c.settle();
     if (trace) std::fprintf(stderr, "round %lld: %s\n", (long long)round, c.text().c_str());
-    const size_t bytes = size_t(c.out.bytes);
-    const std::vector<unsigned char> before(c.out.memory.get(), c.out.memory.get() + bytes);
+    const std::vector<unsigned char> before = bytes_of(c.out), second_before = bytes_of(c.second);
     const Outcome result = call(c, run);
     const bool ok = result.status == TCU_OK;
     ++seen[tcu_status_name(result.status)], succeeded[broken] += ok, planned += !run;
@@ -109,11 +148,13 @@ TEST_CASE("fuzz: random descriptors, half of them broken") {
     if (ok != result.message.empty()) FAIL("round " << round << ": " << tcu_status_name(result.status) << " with '" << result.message << "'");
     for (tcu_status_t never : {TCU_ERROR_INTERNAL, TCU_ERROR_CUDA, TCU_ERROR_OUT_OF_MEMORY})
       if (result.status == never) FAIL("round " << round << ": " << result.message);
-    if (bytes == 0 || std::memcmp(before.data(), c.out.memory.get(), bytes) == 0) continue;
-    if (!ok || !run) FAIL("round " << round << ": the output changed; " << tcu_status_name(result.status) << " " << result.message);
-    const std::vector<bool> view = view_of(c.out);
-    for (size_t i = 0; i < bytes; ++i)
-      if (before[i] != c.out.memory[i] && !view[i]) FAIL("round " << round << ": byte " << i << " lies outside the output's elements");
+    const std::string text = "round " + std::to_string(round) + " (" + tcu_status_name(result.status) + "): ";
+    check_written(c.out, before, ok && run, text + "the output");
+    if (!check_written(c.second, second_before, ok && run && c.o.second, text + "the second output")) continue;
+    ++seconds[c.fold];
+    if (c.fold != TCU_REDUCE_EXTREMA || broken) continue;
+    INFO(text << c.text());
+    check_maximum(c), ++maxima;
   }
   if (only_one >= 0) return;
   std::string summary;
@@ -121,6 +162,11 @@ TEST_CASE("fuzz: random descriptors, half of them broken") {
   INFO(summary << " planned only " << planned);
   CHECK(succeeded[0] > kRounds / 8);  // most of the unspoilt half runs
   CHECK(succeeded[1] < kRounds / 4);
+  for (tcu_reduce_op_t fold = 1; fold <= kFolds; ++fold) {
+    INFO(tcu_reduce_op_name(fold) << " wrote " << seconds[fold] << " second outputs");
+    CHECK((seconds[fold] > kRounds / 2000) == has_second_result(fold));
+  }
+  CHECK(maxima > kRounds / 2000);
   // Every kind of refusal that a descriptor can earn was met.
   for (const char *name : {"NULL", "DTYPE", "OP", "EXPR", "RANK", "EXTENT", "OVERFLOW", "SHAPE", "ALIAS", "OVERLAP", "DIM",
                            "REDUCED_MODE", "EMPTY", "STRUCT_SIZE", "OPTION", "KERNEL", "ALIGNMENT"})

@@ -1,9 +1,11 @@
 // options.second through the C API: what the second results are, where they may lie, and what is refused.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
 
 #include "capi/api.h"
+#include "oracle.h"
 
 using namespace api;
 
@@ -20,6 +22,35 @@ std::pair<std::vector<R>, std::vector<S>> both(tcu_reduce_op_t op, const Array<T
   o.second = &second.tensor;
   OK(tcu_reduce(context(), out, op, nullptr, 1, x, 1, &kFirst, &o));
   return {out.get(), second.get()};
+}
+
+// Both results of the lines of x along a dim, from the row that cuts them into parts. lines: what they are made of.
+template <class R>
+void check_parts(tcu_reduce_op_t op, oracle::Fold first, oracle::Fold second, const Array<float> &x, const Sizes &kept, int32_t dim,
+                 const std::vector<std::vector<double>> &lines) {
+  INFO(tcu_reduce_op_name(op) << " along " << dim);
+  Array<R> out(kept, std::vector<R>(lines.size(), 99));
+  Array<double> out2(kept, std::vector<double>(lines.size(), 99));
+  tcu_options_t o = options();
+  o.second = &out2.tensor;
+  if (std::string(tcu_context_backend(context())) == "cpu") o.kernel = "reduce.split";
+  OK(tcu_reduce(context(), out, op, nullptr, 1, x, 1, &dim, &o));
+  const auto found = out.get();
+  const auto found2 = out2.get();
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const auto check = [&](oracle::Fold fold, double y) {
+      const auto least = std::min_element(lines[i].begin(), lines[i].end()), most = std::max_element(lines[i].begin(), lines[i].end());
+      switch (fold) {
+        case oracle::Fold::min: CHECK(y == *least); break;
+        case oracle::Fold::max: CHECK(y == *most); break;
+        case oracle::Fold::argmin: CHECK(y == double(least - lines[i].begin())); break;
+        case oracle::Fold::argmax: CHECK(y == double(most - lines[i].begin())); break;
+        default:
+          CHECK(std::abs(y - oracle::statistic(fold, lines[i], 1)) <= oracle::statistic_error(fold, lines[i], 1, 0x1p-23));
+      }
+    };
+    check(first, double(found[i])), check(second, found2[i]);
+  }
 }
 
 }  // namespace
@@ -44,6 +75,37 @@ TEST_CASE("second: of columns, each op that has one") {
   CHECK(both<double, float>(TCU_REDUCE_LOGSUMEXP, x, 2).second == std::vector<float>{6, 5});
   const auto bytes = both<int8_t, int32_t>(TCU_REDUCE_EXTREMA, Array<int8_t>({2, 1}, {-128, 127}), 1);
   CHECK((bytes.first[0] == -128 && bytes.second[0] == 127));
+}
+
+TEST_CASE("second: of lines that are cut into parts") {
+  using oracle::Fold;
+  struct {
+    Sizes extents;
+    int32_t dim;
+  } const shapes[] = {{{140003}, 0}, {{70001, 2}, 0}, {{3, 50001}, 1}, {{40, 5, 700}, 2}};
+  support::Rng rng(71);
+  for (const auto &shape : shapes) {
+    const Sizes strides = support::dense(shape.extents);
+    Sizes kept = shape.extents;
+    kept[size_t(shape.dim)] = 1;
+    // Few values, so that the least and the most are there many times, in many parts.
+    std::vector<float> values(size_t(support::product(shape.extents)));
+    for (float &v : values) v = float(support::pick(rng, -60, 60)) / 8 + 3;
+    std::vector<std::vector<double>> lines;
+    support::for_each_index(kept, [&](const Sizes &i) {
+      lines.emplace_back();
+      for (int64_t k = 0; k < shape.extents[size_t(shape.dim)]; ++k)
+        lines.back().push_back(values[size_t(support::offset(i, strides) + k * strides[size_t(shape.dim)])]);
+    });
+    const Array<float> x(shape.extents, values);
+    check_parts<float>(TCU_REDUCE_EXTREMA, Fold::min, Fold::max, x, kept, shape.dim, lines);
+    check_parts<int64_t>(TCU_REDUCE_ARGMAX, Fold::argmax, Fold::max, x, kept, shape.dim, lines);
+    check_parts<int32_t>(TCU_REDUCE_ARGMIN, Fold::argmin, Fold::min, x, kept, shape.dim, lines);
+    check_parts<double>(TCU_REDUCE_VAR, Fold::var, Fold::mean, x, kept, shape.dim, lines);
+    check_parts<double>(TCU_REDUCE_STD, Fold::std, Fold::mean, x, kept, shape.dim, lines);
+    check_parts<double>(TCU_REDUCE_SUMEXP, Fold::sumexp, Fold::max, x, kept, shape.dim, lines);
+    check_parts<double>(TCU_REDUCE_LOGSUMEXP, Fold::logsumexp, Fold::max, x, kept, shape.dim, lines);
+  }
 }
 
 TEST_CASE("second: NaN and infinities") {
