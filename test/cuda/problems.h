@@ -39,11 +39,13 @@ inline int repeats(int standard) {
   const char *scale = std::getenv("TCU_TEST_SCALE");
   return std::max(1, standard * (scale ? std::atoi(scale) : api::emulated() ? 60 : 100) / 100);
 }
-// f of every case; on the emulator, where it takes a thousand times as long, of some, which change from one list of shapes to the next.
+// Every case of a large problem runs on a device; on the emulator, where it takes a thousand times as long, some do.
+inline bool is_chosen(Rng &rng) { return !api::emulated() || support::chance(rng, 30); }
+// f of the cases, on the emulator of some, which change from one list of shapes to the next.
 template <class Cases, class F>
 void for_cases(Rng &rng, const Cases &cases, F f) {
   for (const auto &c : cases)
-    if (!api::emulated() || support::chance(rng, 30)) f(c);
+    if (is_chosen(rng)) f(c);
 }
 
 // One element as a double, and back, by dtype.
