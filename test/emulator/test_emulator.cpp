@@ -1,7 +1,4 @@
 // The emulator runs right kernels right: every feature once, on many schedules.
-#if !__has_include(<catch2/catch_all.hpp>)
-#define CATCH_CONFIG_MAIN
-#endif
 #include "test_support.h"
 
 #include <chrono>

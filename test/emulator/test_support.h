@@ -1,15 +1,10 @@
-// What the emulator's tests share: Catch2 of either major version, device buffers, one-line launches.
+// What the emulator's tests share: device buffers, one-line launches.
 #pragma once
-
-#if __has_include(<catch2/catch_all.hpp>)
-#include <catch2/catch_all.hpp>
-#else
-#include <catch2/catch.hpp>
-#endif
-
 #include <cuda_runtime.h>
 
 #include <vector>
+
+#include "catch.h"
 
 template <class T>
 class DeviceArray {
