@@ -94,17 +94,16 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
              support::chance(rng, 50), runs);
   }
   // what scan.lookback takes: a line of several tiles
-  for (const Case &c : cases)
-    for (int k = 0; k < 2; ++k) run_case(rng, c, {support::pick(rng, 8200, 20000), k + 1}, 0, true, runs);
+  for (int k : {1, 2}) for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {support::pick(rng, 8200, 20000), k}, 0, true, runs); });
   // what scan.split takes: few long lines side by side
-  for (const Case &c : cases) {
+  for_cases(rng, cases, [&](const Case &c) {
     run_case(rng, c, {40, 1100}, 1, true, runs);
     run_case(rng, c, {3, 8300}, 1, true, runs);
-  }
+  });
   // lines side by side, enough of them for vectors across: along few steps and along more than a block takes at once
   const bool emulated = std::getenv("TCUOPS_TEST_GPU") == nullptr;
   const int64_t lines = emulated ? 1032 : 34000;  // a multiple of 8
-  for (const Case &c : cases) run_case(rng, c, {lines, 3}, 1, true, runs);
+  for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {lines, 3}, 1, true, runs); });
   for (const Case &c : cases)
     for (int64_t gap : {1, 2}) run_case(rng, c, {lines, 3}, 1, true, runs, gap);
   for (const Case &c : {cases[0], cases[1], cases[3]}) run_case(rng, c, {lines, emulated ? 70 : 150}, 1, true, runs);
@@ -114,8 +113,7 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
     run_case(rng, c, {3, 8300}, 1, true, runs);
   }
   // short lines, of whole vectors and not
-  for (const Case &c : cases)
-    for (int64_t n : {2, 7, 16, 40, 256}) run_case(rng, c, {n, 67}, 0, true, runs);
+  for (int64_t n : {2, 7, 16, 40, 256}) for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {n, 67}, 0, true, runs); });
   report("scan", runs);
 }
 
