@@ -368,7 +368,7 @@ TCU_API tcu_status_t tcu_map(tcu_context_t context, const tcu_tensor_t *out, tcu
  * of LOGSUMEXP, SUMEXP and EXTREMA. It has out's extents and strides (in elements) and any dtype, and shares no byte with out or an
  * input; two results may lie in each other's gaps. alpha and beta apply to out alone. Empty: EMPTY.
  * out must not overlap an input. Errors: as map, and DIM, REDUCED_MODE, EMPTY; NULL for EXTREMA without a second; OPTION for a second
- * of an op that has none. */
+ * of an op that has none, as of a map and a scan. */
 TCU_API tcu_status_t tcu_reduce(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
                                 int32_t n_inputs, const tcu_tensor_t *inputs, int32_t n_dims, const int32_t *dims,
                                 const tcu_options_t *options);

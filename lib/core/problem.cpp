@@ -63,7 +63,8 @@ uint64_t Problem::hash() const {
 bool Problem::operator==(const Problem &o) const {
   if (family != o.family || op != o.op || scan.exclusive != o.scan.exclusive || scan.reverse != o.scan.reverse ||
       determinism != o.determinism || reads_out != o.reads_out || in_place != o.in_place || index_bits != o.index_bits ||
-      n_inputs != o.n_inputs || out != o.out || acc != o.acc || offsets != o.offsets || second != o.second || modes.size() != o.modes.size() || !(*expr == *o.expr))
+      n_inputs != o.n_inputs || out != o.out || acc != o.acc || offsets != o.offsets || second != o.second ||
+      modes.size() != o.modes.size() || !(*expr == *o.expr))
     return false;
   if (std::memcmp(in, o.in, sizeof(DType) * n_inputs) || std::memcmp(alignment, o.alignment, 1 + n_inputs)) return false;
   for (int i = 0; i < modes.size(); ++i) {
@@ -228,6 +229,10 @@ void check_results(const Request &r, Checked &c, Problem &p) {
       fail(Code::overlap, "options.second overlaps input %d; write to a copy", i);
 }
 
+void refuse_second(const Request &r, const char *call) {
+  if (r.second) fail(Code::option, "options.second is given and a %s has no second result", call);
+}
+
 void check_space(const Checked &c) {
   int64_t n = 1;
   for (int m = 0; m < c.rank; ++m)
@@ -256,6 +261,7 @@ void set_accumulator(const Request &r, Problem &p, DType standard) {
 Problem make_broadcast(const Request &r) {
   Problem p;
   Checked c;
+  refuse_second(r, "map");
   check(r, c, p);
   for (int m = 0; m < std::max(c.rank, c.out.rank); ++m) {
     const int64_t joint = m < c.rank ? c.space[m] : 1;
@@ -306,6 +312,7 @@ Problem make_scan(const Request &r, ReduceOp op, int dim, ScanFlags flags) {
   Checked c;
   p.family = Family::scan, p.op = op, p.scan = flags;
   if (!info(op).scans) fail(Code::op, "%s cannot be scanned; sum, prod, max and min can", info(op).name);
+  refuse_second(r, "scan");
   check(r, c, p);
   check_space(c);
   if (dim < 0 || dim >= kMaxRank) fail(Code::dim, "dim is %d; modes are numbered 0..%d", dim, kMaxRank - 1);
@@ -426,7 +433,8 @@ void check_pointers(const Problem &p, const Pointers &at) {
   if (p.second != DType::none) {
     second.dtype = p.second;
     if (!at.second) fail(Code::null, "options.second is null, and the plan has a second result");
-    if (reinterpret_cast<uintptr_t>(at.second) % bytes_of(real_part_of(p.second))) fail(Code::alignment, "options.second is not aligned to its elements");
+    if (reinterpret_cast<uintptr_t>(at.second) % bytes_of(real_part_of(p.second)))
+      fail(Code::alignment, "options.second is not aligned to its elements");
     if (may_overlap(at.out, out, at.second, second)) fail(Code::overlap, "options.second overlaps out");
   }
   for (int k = 0; k <= p.n_inputs; ++k) {

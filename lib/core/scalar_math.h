@@ -235,6 +235,9 @@ template <class T> TCU_FN T min(T x, T y) {
     return x < y ? x : y;
   }
 }
+// The larger; of a number and NaN the number.
+TCU_FN float larger_number(float x, float y) { return ::fmaxf(x, y); }
+TCU_FN double larger_number(double x, double y) { return ::fmax(x, y); }
 // argmax and argmin: does y, found later, replace the best x? NaN beats all, the first NaN stays, -0.0 < 0.0 as in max.
 template <class T> TCU_FN bool beats_max(T y, T x) {
   if constexpr (is_float<T>)

@@ -3,6 +3,7 @@
 //   kNumbers      members: the column 'state' of reduce_ops.def
 //   identity(), lift(x), combine(a, b)    as in device/fold.cuh; combine is associative up to rounding
 //   append(a, x)  combine(a, lift(x)), for less
+//   append(a, x[n])    the same of n elements, for less than n times that
 #pragma once
 #include "core/scalar_math.h"
 
@@ -19,6 +20,26 @@ TCU_FN float reciprocal(float n) {
 #endif
 }
 TCU_FN double reciprocal(double n) { return 1 / n; }
+// exp(x) of x <= 0, within (2 - x) units of rounding: weights in a sum that is at least 1.
+TCU_FN float weight_of(float x) {
+#if TCU_DEVICE_CODE
+  float r;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(x * 1.44269504f));
+  return r;
+#else
+  return m::exp(x);
+#endif
+}
+TCU_FN double weight_of(double x) { return m::exp(x); }
+
+// x[0] + ... + x[n - 1] by a tree.
+template <class A, int n> TCU_FN A sum_of(const A (&x)[n]) {
+  A s[n];
+  for (int i = 0; i < n; ++i) s[i] = x[i];
+  for (int h = 1; h < n; h *= 2)
+    for (int i = 0; i + h < n; i += 2 * h) s[i] = s[i] + s[i + h];
+  return s[0];
+}
 
 // The mean, and the sum of squared distances from it, of `count` elements. One element is added as in Welford 1962 ("Note on a
 // method for calculating corrected sums of squares and products"), states are combined as in Chan, Golub and LeVeque 1983
@@ -36,6 +57,18 @@ struct Moments {
     const A origin = a.count > 0 ? a.origin : x, n = a.count + 1;
     const A d = (x - origin) - a.mean, step = d * reciprocal(n);
     return {origin, a.mean + step, a.m2 + d * (d - step), n};
+  }
+  // Squares of distances from the mean so far, less what the mean moves, which is never nearly all of them: of the first n, one is
+  // the origin; later the mean moves by a part of the distances.
+  template <int n> TCU_FN static Moments append(Moments a, const A (&x)[n]) {
+    const A origin = a.count > 0 ? a.origin : x[0], count = a.count + n;
+    A d[n], squares = 0;
+    for (int i = 0; i < n; ++i) {
+      d[i] = (x[i] - origin) - a.mean;
+      squares = m::fma(d[i], d[i], squares);
+    }
+    const A sum = sum_of(d), step = sum * reciprocal(count);
+    return {origin, a.mean + step, a.m2 + (squares - sum * step), count};
   }
   // Both may be empty: then the weight is 0, and every product with it.
   TCU_FN static Moments combine(Moments a, Moments b) {
@@ -65,6 +98,14 @@ struct LogSum {
     const A e = decay(a.max, x);
     return x > a.max ? LogSum{x, a.sum * e + 1} : LogSum{a.max, a.sum + e};
   }
+  // An infinity as greatest is no distance from anything: weights are then of the numbers themselves, 0 of -Inf and Inf of Inf.
+  template <int n> TCU_FN static LogSum append(LogSum a, const A (&x)[n]) {
+    A max = a.max, e[n];
+    for (int i = 0; i < n; ++i) max = m::larger_number(max, x[i]);
+    const A base = m::isfinite(max) ? max : A(0);
+    for (int i = 0; i < n; ++i) e[i] = weight_of(x[i] - base);
+    return {max, a.sum * weight_of(a.max - base) + sum_of(e)};
+  }
   TCU_FN static LogSum combine(LogSum a, LogSum b) {
     const A e = decay(a.max, b.max);
     return b.max > a.max ? LogSum{b.max, a.sum * e + b.sum} : LogSum{a.max, a.sum + b.sum * e};
@@ -75,7 +116,7 @@ struct LogSum {
 
  private:
   // exp(-|x - y|), where two equal infinities are no distance apart.
-  TCU_FN static A decay(A x, A y) { return m::exp(x == y ? A(0) : -m::abs_float(x - y)); }
+  TCU_FN static A decay(A x, A y) { return weight_of(x == y ? A(0) : -m::abs_float(x - y)); }
 };
 
 // Of any numbers that have an order. NaN where one is.
@@ -87,6 +128,10 @@ struct Extrema {
   TCU_FN static Extrema identity() { return {identity_min<A>(), identity_max<A>()}; }
   TCU_FN static Extrema lift(A x) { return {x, x}; }
   TCU_FN static Extrema append(Extrema a, A x) { return {m::min(a.min, x), m::max(a.max, x)}; }
+  template <int n> TCU_FN static Extrema append(Extrema a, const A (&x)[n]) {
+    for (int i = 0; i < n; ++i) a = append(a, x[i]);
+    return a;
+  }
   TCU_FN static Extrema combine(Extrema a, Extrema b) { return {m::min(a.min, b.min), m::max(a.max, b.max)}; }
 };
 

@@ -65,6 +65,8 @@ bool is_called(const Instance &f) {
 }
 
 std::string map_text(const Instance &f) {
+  if (f.n_inputs == 1 && f.map.steps.size() == 1 && f.map.steps[0].kind == Step::Kind::input)
+    return "using Map = Identity<" + std::string(info(f.in[0]).storage) + ">;\n";
   std::string inputs, arguments;
   for (int i = 0; i < f.n_inputs; ++i) {
     inputs += std::string(i ? ", " : "") + info(f.in[i]).storage;
@@ -110,6 +112,7 @@ std::string source_of(const Instance &f) {
          "}\n"
          "extern \"C\" __global__ void __launch_bounds__(tcu::cuda::kThreads, tcu::cuda::Body::kResident)\n"
          "kernel(const __grid_constant__ tcu::cuda::" + params_text(f.size) + " p) {\n"
+         "  tcu::cuda::begin_in_turn();\n"
          "  tcu::cuda::Body::run(p);\n"
          "}\n"
          "#if defined(TCU_EXPORT_KERNEL)\n"

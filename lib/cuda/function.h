@@ -35,6 +35,7 @@ int shipped_selector(const std::string &name);
 struct Function {
   const void *handle = nullptr;
   bool compiled = false;   // at run time
+  bool in_turn = false;    // it waits by itself for what comes before it in its stream (begin_in_turn, device/intrinsics.cuh)
   int ordinal = 0;         // of the device that launch() makes current
 };
 

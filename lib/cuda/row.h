@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cuda/function.h"
+#include "device/params.cuh"
 #include "plan/tuning.h"
 
 namespace tcu::cuda {
@@ -37,6 +38,11 @@ inline int state_bytes(const Problem &p) {
   return info(p.op).numbers == 1 ? std::max(bytes_of(p.acc), 4) : info(p.op).numbers * bytes_of(p.acc);  // held_t
 }
 
+// resident_blocks of a reduction whose threads hold so many states.
+inline int resident_blocks(const Problem &p, int most, int states) {
+  return resident_blocks(most, !is_arg(p.op) && info(p.op).numbers > 1, states, state_bytes(p), bytes_of(p.acc));
+}
+
 // Elements of one step: kVector of device/map.cuh.
 int vector_of(const Problem &p, bool with_out);
 // The fastest mode of a role, or null.
@@ -45,6 +51,9 @@ const Mode *fastest(const Problem &p, Role role);
 // elements in the row does.
 bool starts_aligned(const Problem &p, int mode, int operand, int vector);
 bool rows_aligned(const Problem &p, int mode, int operand, int vector);
+// Whether an input is contiguous along a mode; and whether one is neither that nor the same element all along.
+bool reads_along(const Problem &p, const Mode &mode);
+bool jumps_along(const Problem &p, const Mode &mode);
 // As many blocks as stay resident, by the tuning table, or as many as there is work for; within a grid's limit.
 int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work);
 

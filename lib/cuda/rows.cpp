@@ -47,6 +47,13 @@ bool rows_aligned(const Problem &p, int mode, int operand, int vector) {
   return p.modes[mode].extent % vector == 0 && starts_aligned(p, mode, operand, vector);
 }
 
+bool reads_along(const Problem &p, const Mode &mode) {
+  return std::any_of(mode.stride + 1, mode.stride + 1 + p.n_inputs, [](int64_t stride) { return stride == 1; });
+}
+bool jumps_along(const Problem &p, const Mode &mode) {
+  return std::any_of(mode.stride + 1, mode.stride + 1 + p.n_inputs, [](int64_t stride) { return stride != 0 && stride != 1; });
+}
+
 int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work) {
   int bytes = bytes_of(p.out);
   for (int i = 0; i < p.n_inputs; ++i) bytes = std::max(bytes, bytes_of(p.in[i]));

@@ -13,14 +13,14 @@
 
 namespace tcu::cuda {
 
-// kSegments: for tcu_segmented_reduce too.
-template <class Op_, class Acc, class Out, bool kSegments, class Map>
+// kMuchUsed: for tcu_segmented_reduce and 'R K R' too.
+template <class Op_, class Acc, class Out, bool kMuchUsed, class Map>
 void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const Expr> &expr, DType in) {
   const std::string fold = std::string("fold::") + op, acc = text_of<Acc>(), out = text_of<Out>(), index = "int32_t";
   t.add("reduce_contiguous", {fold, acc, out, index}, expr, {in},
         kernel_address<&entry<reduce_contiguous<Map, Op_, Acc, Out, int32_t>>>());
-  t.add("reduce_rows", {fold, acc, out, index}, expr, {in},
-        kernel_address<&entry<reduce_rows<Map, Op_, Acc, Out, int32_t>>>());
+  t.add("reduce_rows", {fold, acc, out, index, "true"}, expr, {in},
+        kernel_address<&entry<reduce_rows<Map, Op_, Acc, Out, int32_t, true>>>());
   t.add("reduce_small", {fold, acc, out, index}, expr, {in},
         kernel_address<&entry<reduce_small<Map, Op_, Acc, Out, int32_t>>>());
   t.add("reduce_staged", {fold, acc, out, index}, expr, {in},
@@ -34,16 +34,18 @@ void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const E
           kernel_address<&entry<reduce_shifted<Map, Op_, Acc, Out, int32_t>>>());
   t.add("reduce_general", {fold, acc, out, index}, expr, {in},
         kernel_address<&entry<reduce_general<Map, Op_, Acc, Out, int32_t>>>());
-  if constexpr (kSegments) {
+  if constexpr (kMuchUsed) {
+    t.add("reduce_rows", {fold, acc, out, index, "false"}, expr, {in},
+          kernel_address<&entry<reduce_rows<Map, Op_, Acc, Out, int32_t, false>>>());
     t.add("segmented_general", {fold, acc, out, index}, expr, {in},
           kernel_address<&entry<segmented_general<Map, Op_, Acc, Out, int32_t>>>());
     t.add("segmented_balanced", {fold, acc, out, index}, expr, {in},
           kernel_address<&entry<segmented_balanced<Map, Op_, Acc, Out, int32_t>>>());
   }
 }
-template <class Op_, class In, class Acc, class Out, bool kSegments>
+template <class Op_, class In, class Acc, class Out, bool kMuchUsed>
 void ship_fold(ShippedTable &t, const char *op) {
-  ship_fold_of<Op_, Acc, Out, kSegments, Identity<In>>(t, op, Expr::identity(), dtype_of<In>::value);
+  ship_fold_of<Op_, Acc, Out, kMuchUsed, Identity<In>>(t, op, Expr::identity(), dtype_of<In>::value);
 }
 template <class In, class Sum>
 void ship_folds(ShippedTable &t) {

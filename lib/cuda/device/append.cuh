@@ -1,4 +1,4 @@
-// A vector of elements onto the states of a thread.
+// Several elements of an output onto a thread's state: a vector along a row, or one of each of several rows.
 #pragma once
 #include "device/fold.cuh"
 #include "device/map.cuh"
@@ -6,25 +6,43 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
+// What folds the bytes of the only input as they were read, or void.
+template <class F, class Map, bool = is_identity<Map>> struct bytes_fold { using type = void; };
+template <class F, class Map> struct bytes_fold<F, Map, true> { using type = typename F::template Bytes<first_of<typename Map::Inputs>>; };
+template <class F, class Map> using bytes_fold_t = typename bytes_fold<F, Map>::type;
+template <class F, class Map> inline constexpr bool kByBytes = !is_same<bytes_fold_t<F, Map>, void>;
+// Whether several elements are put together before they meet the state.
+template <class F, class Map>
+inline constexpr bool kTogether = kByBytes<F, Map> || F::kAppends || F::template kNarrow<typename Map::Element>;
+
 // Bytes of registers that n states take.
 template <class F> TCU_FN constexpr int register_bytes(int n) { return n * int(sizeof(typename F::State)); }
 // States that a thread folds V elements of one output onto: enough that no addition waits for the last one, and that the errors of a
 // sum grow slowly; not so many that no registers are left for loads.
 template <class F, class Map, int V>
-TCU_FN constexpr int states_of_one() {
-  int n = F::template kNarrow<typename Map::Element> ? 1 : V;
-  while (register_bytes<F>(n) > (F::kPositions ? 16 : 32) && n > 1) n /= 2;
+TCU_FN constexpr int states_of_one(int most_bytes = 32) {
+  int n = kTogether<F, Map> ? 1 : V;
+  while (register_bytes<F>(n) > (F::kPositions ? 16 : most_bytes) && n > 1) n /= 2;
   return n;
 }
 
 // V elements of one output, from element `at` of a row on: number v onto state v % S. kInOrder: they come after all that s holds.
 template <class F, class Map, bool kInOrder, int V, int S, class P, class Index>
 TCU_DEVICE void append_vector(const P &p, typename F::State (&s)[S], const Pack<V, typename Map::Inputs> &x, Index position, Index at) {
-  if constexpr (V > 1 && F::template kNarrow<typename Map::Element>) {
+  using State = typename F::State;
+  if constexpr (V % 4 == 0 && kByBytes<F, Map>) {
+    const auto words = __builtin_bit_cast(Words<V / 4>, x.first.word);
+    s[0] = F::combine(s[0], State(bytes_fold_t<F, Map>::across(words.at)));
+  } else if constexpr (V > 1 && F::template kNarrow<typename Map::Element>) {
     int32_t sum = 0;
 #pragma unroll
     for (int v = 0; v < V; ++v) sum += F::narrow(apply_at<Map>(p, x, v));
-    s[0] = F::combine(s[0], typename F::State(sum));
+    s[0] = F::combine(s[0], State(sum));
+  } else if constexpr (V > 1 && F::kAppends) {
+    typename Map::Element e[V];
+#pragma unroll
+    for (int v = 0; v < V; ++v) e[v] = apply_at<Map>(p, x, v);
+    s[0] = F::append_all(s[0], e);
   } else {
     const Index weight = Index(p.mode[p.n_kept].weight);
 #pragma unroll
@@ -32,6 +50,57 @@ TCU_DEVICE void append_vector(const P &p, typename F::State (&s)[S], const Pack<
       const auto e = apply_at<Map>(p, x, v);
       const Index where = position + (at + v) * weight;
       s[v % S] = kInOrder ? F::append(s[v % S], e, where) : F::add(s[v % S], e, where);
+    }
+  }
+}
+
+// V outputs: number v's elements of as many rows as Items, for which there(k), onto state v; kAll: there is no other. A row that is
+// not there is one of the others again.
+template <class F, class Map, bool kInOrder, bool kAll, int V, int Items, class P, class Index, class There>
+TCU_DEVICE void append_rows(const P &p, typename F::State (&s)[V], const Pack<V, typename Map::Inputs> (&x)[Items],
+                            const Index (&position)[Items], There there) {
+  using State = typename F::State;
+  if constexpr (V % 4 == 0 && kByBytes<F, Map>) {
+    using Bytes = bytes_fold_t<F, Map>;
+#pragma unroll
+    for (int j = 0; j < V / 4; ++j) {
+      unsigned w[Items];
+#pragma unroll
+      for (int k = 0; k < Items; ++k) {
+        w[k] = __builtin_bit_cast(Words<V / 4>, x[k].first.word).at[j];
+        if (!kAll && !Bytes::kAgain && !there(k)) w[k] = 0;
+      }
+      int32_t of[4];
+      Bytes::down(w, of);
+#pragma unroll
+      for (int b = 0; b < 4; ++b) s[4 * j + b] = F::combine(s[4 * j + b], State(of[b]));
+    }
+  } else if constexpr (F::template kNarrow<typename Map::Element>) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      int32_t sum = 0;
+#pragma unroll
+      for (int k = 0; k < Items; ++k)
+        if (kAll || there(k)) sum += F::narrow(apply_at<Map>(p, x[k], v));
+      s[v] = F::combine(s[v], State(sum));
+    }
+  } else if constexpr (F::kAppends && kAll) {
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      typename Map::Element e[Items];
+#pragma unroll
+      for (int k = 0; k < Items; ++k) e[k] = apply_at<Map>(p, x[k], v);
+      s[v] = F::append_all(s[v], e);
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < Items; ++k) {
+      if (!kAll && !there(k)) continue;
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const auto e = apply_at<Map>(p, x[k], v);
+        s[v] = kInOrder ? F::append(s[v], e, position[k]) : F::add(s[v], e, position[k]);
+      }
     }
   }
 }

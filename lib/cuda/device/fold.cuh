@@ -1,7 +1,7 @@
 // What reductions and scans fold with: the ops of reduce_ops.def, and states that travel between threads.
 #pragma once
 #include "core/scalar_state.h"
-#include "device/intrinsics.cuh"
+#include "device/bytes.cuh"
 #include "device/params.cuh"
 
 #if defined(TCU_KERNELS)
@@ -13,17 +13,25 @@ namespace tcu::cuda {
 //   State              what is folded: Acc (held_t), a rank and a position, or several numbers (core/scalar_state.h)
 //   identity(), lift(element, position), combine(a, b)    combine is associative up to rounding, and commutative
 //   append(a, element, position)    combine(a, lift(element, position)) for an element after all that a holds
+//   append_all(a, elements)         the same of several, where F appends
 //   add(a, element, position)       the same for any element
 //   kNarrow<E>         sums of 8 and 16 bits in 64: some of them are an int32_t, added up of narrow(element)
+//   Bytes<E>           void, or what folds 8-bit elements in words of four (device/bytes.cuh)
 //   post(p, state, n)  what alpha and beta are applied to; n: how many elements the state holds
 //   kSecond            there is a second result, second(state), stored as a Second (store_result)
 namespace fold {
 struct sum;
+struct max;
+struct min;
 struct count;
 }  // namespace fold
+template <class Op, class T> struct word_fold { using type = void; };
+template <class T> struct word_fold<fold::sum, T> { using type = SumOfBytes<T>; };
+template <class T> struct word_fold<fold::max, T> { using type = ExtremeOfBytes<T, true>; };
+template <class T> struct word_fold<fold::min, T> { using type = ExtremeOfBytes<T, false>; };
 // What an accumulator is folded in: registers have 32 bits, and what is narrower would be cut off at every step.
 template <class Acc> using held_t = select_t<(sizeof(Acc) < 4), int32_t, Acc>;
-template <class Op, class Acc, class Position>
+template <class Op, class Acc, class Position, class Held = held_t<Acc>>
 struct Fold {
   template <class E>
   static constexpr bool kNarrow = is_same<Op, fold::count> || (is_same<Op, fold::sum> && is_integral<Acc> && sizeof(Acc) == 8 &&
@@ -33,7 +41,9 @@ struct Fold {
     else return tcu::convert<int32_t>(e);
   }
   static constexpr bool kPositions = false, kAppends = false, kSecond = false;
-  using State = held_t<Acc>;
+  template <class E> using Bytes = select_t<is_integral<Acc> && !is_bool<Acc> && is_integral<E> && !is_bool<E> && sizeof(E) == 1,
+                                            typename word_fold<Op, E>::type, void>;
+  using State = Held;
   using Post = Acc;
   TCU_DEVICE static State identity() { return State(Op::template identity<Acc>()); }
   template <class E> TCU_DEVICE static State lift(E e, Position) { return State(Op::template lift<Acc>(e)); }
@@ -46,6 +56,7 @@ struct Fold {
 template <class Op, class S, class Acc, class Position>
 struct StateFold {
   template <class E> static constexpr bool kNarrow = false;
+  template <class E> using Bytes = void;
   static constexpr bool kPositions = false, kAppends = true, kSecond = false;
   using State = S;
   using Post = Acc;
@@ -53,6 +64,12 @@ struct StateFold {
   template <class E> TCU_DEVICE static State lift(E e, Position) { return S::lift(tcu::convert<Acc>(e)); }
   template <class E> TCU_DEVICE static State append(State a, E e, Position) { return S::append(a, tcu::convert<Acc>(e)); }
   template <class E> TCU_DEVICE static State add(State a, E e, Position) { return S::append(a, tcu::convert<Acc>(e)); }
+  template <class E, int n> TCU_DEVICE static State append_all(State a, const E (&e)[n]) {
+    Acc x[n];
+#pragma unroll
+    for (int i = 0; i < n; ++i) x[i] = tcu::convert<Acc>(e[i]);
+    return S::append(a, x);
+  }
   TCU_DEVICE static State combine(State a, State b) { return S::combine(a, b); }
   template <class P> TCU_DEVICE static Post post(const P &p, State s, int64_t n) { return Op::post(p, s, n); }
   TCU_DEVICE static Acc second(State s) { return Op::second(s); }
@@ -87,6 +104,7 @@ struct Best {
 template <class Op, class Acc, class Position>
 struct ArgFold {
   template <class E> static constexpr bool kNarrow = false;
+  template <class E> using Bytes = void;
   static constexpr bool kPositions = true, kAppends = false, kSecond = false;
   using Rank = decltype(ranked(Acc{}));
   using State = Best<Rank, Position>;
@@ -205,12 +223,10 @@ template <class Op, class S, class A, class P> struct fold_of<fold::both<Op, S>,
 };
 template <class Op, class Acc, class Position> using fold_t = typename fold_of<Op, Acc, Position>::type;
 
-// Blocks that a multiprocessor is to hold where a fold of one number lets it hold `most`: so few that a thread has registers for V
-// states and for what it takes to append to them. (With 64 of them, var of float16 spilled 150 bytes and logsumexp of float64 430.)
+// resident_blocks of a kernel whose threads hold V states.
 template <class F, int V>
 TCU_FN constexpr int resident(int most) {
-  const int few = V * sizeof(typename F::State) > 128 || sizeof(typename F::Post) > 4 ? 2 : 3;
-  return F::kAppends && few < most ? few : !F::kAppends && sizeof(typename F::State) > 8 && most > 4 ? 4 : most;
+  return resident_blocks(most, F::kAppends, V, sizeof(typename F::State), sizeof(typename F::Post));
 }
 
 // A thread's V states as one, by a tree.
@@ -234,7 +250,7 @@ TCU_DEVICE typename F::State combine_group(typename F::State s, int lanes, typen
   __syncthreads();  // the last call's states may still be being read
   if (lane == 0) shared[warp] = s;
   __syncthreads();
-  s = lane < warps ? shared[warp / warps * warps + lane] : F::identity();
+  s = lane < warps ? shared[warp - remainder(warp, warps) + lane] : F::identity();
 #pragma unroll 1
   for (int h = warps / 2; h > 0; h /= 2) s = F::combine(s, shuffle_xor(s, h));
   return s;

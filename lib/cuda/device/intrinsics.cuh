@@ -34,6 +34,29 @@ struct Vec {
   T at[V];
 };
 
+// n / d and n % d for n >= 0 and d a power of two, by a shift: a division is some thirty instructions, one after another.
+template <class N>
+TCU_DEVICE N quotient(N n, int d) {
+#if TCU_DEVICE_CODE
+  return n >> (31 - __clz(d));
+#else
+  return n >> (31 - __builtin_clz(unsigned(d)));
+#endif
+}
+template <class N>
+TCU_DEVICE N remainder(N n, int d) {
+  return n & (d - 1);
+}
+
+// n, of which the compiler knows no more than that it is an int: for a counter whose loop it would else unroll four times, whatever the
+// pragma says. A kernel has many of those, and the time of short work is that of fetching its code.
+TCU_DEVICE int opaque(int n) {
+#if TCU_DEVICE_CODE
+  asm volatile("" : "+r"(n));
+#endif
+  return n;
+}
+
 template <int Bytes> struct word_of;
 template <> struct word_of<1> { using type = unsigned char; };
 template <> struct word_of<2> { using type = unsigned short; };
@@ -75,7 +98,7 @@ struct Raw<T, V, true> {
     if constexpr (kCached) return {*from};
     else return {__ldcs(from)};
   }
-  TCU_DEVICE static Raw staged(const T *p) { return {*reinterpret_cast<const word_t<T, V> *>(p)}; }  // in shared memory
+  TCU_DEVICE static Raw staged(const T *p) { return {*reinterpret_cast<const word_t<T, V> *>(p)}; }  // by a plain access
   TCU_DEVICE Vec<T, V> get() const { return __builtin_bit_cast(Vec<T, V>, word); }
 };
 
@@ -112,6 +135,31 @@ TCU_DEVICE T shuffle(const T &x, int lane, int width) {
   return by_words(x, [=](unsigned w) { return __shfl_sync(kAllLanes, w, lane, width); });
 }
 
+// Arithmetic on parts of a 32-bit word, for T a signed or unsigned integer as long as a part.
+// sum + the four bytes of w, each times that of `by` (0 or 1).
+template <class T>
+TCU_DEVICE int32_t sum_bytes(unsigned w, unsigned by, int32_t sum) {
+#if TCU_DEVICE_CODE
+  if constexpr (is_signed_int<T>) return __dp4a(int(w), int(by), sum);
+  else return int32_t(__dp4a(w, by, unsigned(sum)));
+#else
+  for (int b = 0; b < 32; b += 8) sum += T(w >> b) * T(by >> b);
+  return sum;
+#endif
+}
+// The larger, or smaller, of each of two halves.
+template <class T, bool kLarger>
+TCU_DEVICE unsigned pick_halves(unsigned x, unsigned y) {
+#if TCU_DEVICE_CODE
+  if constexpr (is_signed_int<T>) return kLarger ? __vmaxs2(x, y) : __vmins2(x, y);
+  else return kLarger ? __vmaxu2(x, y) : __vminu2(x, y);
+#else
+  unsigned r = 0;
+  for (int b = 0; b < 32; b += 16) r |= unsigned(((T(x >> b) > T(y >> b)) == kLarger ? x : y) & 0xffffu << b);
+  return r;
+#endif
+}
+
 // One word of Bytes from global to shared memory, both aligned to it. From 4 bytes on it arrives behind the thread's back where
 // the machine can do that: after await_copies<n>() in all groups of copies but the thread's last n, closed by end_of_copies().
 template <int Bytes>
@@ -138,6 +186,16 @@ template <int N>
 TCU_DEVICE void await_copies() {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_group %0;" : : "n"(N) : "memory");
+#endif
+}
+
+// The first thing that a kernel does: it waits until what came before it in its stream is done and seen, and then lets the launch after
+// it put its blocks where there is room, to wait there in turn. Without a launch that asks for it (launch.cpp) a kernel has not to wait.
+// ("Programmatic Dependent Launch", CUDA programming guide.) In this order, whatever begins early finds all done but this kernel.
+TCU_DEVICE void begin_in_turn() {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" : : : "memory");
+  asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
 #endif
 }
 

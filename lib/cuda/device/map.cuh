@@ -71,20 +71,24 @@ TCU_DEVICE void advance(Offsets<N, Index> &o, const M &mode, Index by) {
   for (int i = 0; i < N; ++i) o.in[i] += by * Index(mode.in[i]);
 }
 
+// The same by what `linear` is in this mode, the fastest of several; what it is in the others.
+template <int N, class Index, class M>
+TCU_DEVICE Index advance_part(Offsets<N, Index> &o, const M &mode, Index linear) {
+  const Index q = divide(linear, mode.divisor);
+  advance(o, mode, linear - q * Index(mode.extent));
+  return q;
+}
+
 // Adds to o what the linear index over modes first..last-1 stands for.
 template <int N, class Index, class P>
 TCU_DEVICE void decode(Offsets<N, Index> &o, const P &p, int first, int last, Index linear) {
   if (first + 1 == last) return advance(o, p.mode[first], linear);  // the common case, mostly at a place known beforehand
+  if (first == last) return;
+  linear = advance_part(o, p.mode[first], linear);  // so is this one
+  int m = first + 1;
 #pragma unroll 1
-  for (int m = first; m < last; ++m) {
-    Index at = linear;
-    if (m + 1 < last) {
-      const Index q = divide(linear, p.mode[m].divisor);
-      at = linear - q * Index(p.mode[m].extent);
-      linear = q;
-    }
-    advance(o, p.mode[m], at);
-  }
+  for (; m + 1 < last; m = opaque(m + 1)) linear = advance_part(o, p.mode[m], linear);
+  advance(o, p.mode[m], linear);
 }
 
 // Loads elements at, at+1, ... of `mode` of every input. kPlain: all are contiguous there and aligned. Otherwise an input
@@ -142,7 +146,7 @@ template <int V, class Inputs, class P, int N, class Index>
 TCU_DEVICE unsigned find_accesses(Inputs, const P &p, const Offsets<N, Index> &o, int mode, Index at, int first, int last) {
   unsigned accesses = find_accesses<V>(Inputs{}, p, o, mode, at);
 #pragma unroll 1
-  for (int m = first; m < last; ++m)
+  for (int m = first; m < last; m = opaque(m + 1))
 #pragma unroll
     for (int i = 0; i < N; ++i) accesses |= unsigned(p.mode[m].in[i] % V != 0) << i;
   return accesses;
@@ -200,6 +204,10 @@ struct Identity {
   using Element = compute_t<T>;
   template <class P> TCU_FN static Element apply(const P &, Element x) { return x; }
 };
+
+// Whether a map is its only input as it is.
+template <class Map> inline constexpr bool is_identity = false;
+template <class T> inline constexpr bool is_identity<Identity<T>> = true;
 
 // One op of one or two inputs of dtype In, computed in Operand.
 template <class F, class In, class Operand, class Result>

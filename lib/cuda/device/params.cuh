@@ -7,6 +7,17 @@ namespace tcu::cuda {
 // Threads of a block, in every kernel.
 inline constexpr int kThreads = 256;
 
+// Blocks that a multiprocessor is to hold where it can hold `most` of an easy fold: so few that a thread has registers for its states
+// and, where they are of several numbers, for what it takes to append to them. (With 64 registers, var of eight float16 columns spilled
+// 150 bytes and logsumexp of float64 430; one state of float32 numbers fits.) post_bytes: of the accumulator.
+TCU_FN constexpr int resident_blocks(int most, bool appends, int states, int state_bytes, int post_bytes) {
+  int blocks = most;
+  if (appends) blocks = states * state_bytes > 128 || post_bytes > 4 ? 2 : states == 1 ? 4 : 3;
+  else if (states * state_bytes > 64) blocks = 3;
+  else if (state_bytes > 8) blocks = 4;
+  return blocks < most ? blocks : most;
+}
+
 // A number in its compute type.
 struct alignas(16) Slot {
   unsigned char bytes[16];

@@ -7,14 +7,8 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-// What a scan runs along: a Fold whose state is the accumulator as it is, for it comes out at every element.
-template <class Op, class Acc, class Position>
-struct ScanFold {
-  using State = Acc;
-  TCU_DEVICE static Acc identity() { return Op::template identity<Acc>(); }
-  template <class E> TCU_DEVICE static Acc lift(E e, Position) { return Op::template lift<Acc>(e); }
-  TCU_DEVICE static Acc combine(Acc a, Acc b) { return Op::combine(a, b); }
-};
+// What a scan runs along: the accumulator as it is, for it comes out at every element.
+template <class Op, class Acc, class Position> using ScanFold = Fold<Op, Acc, Position, Acc>;
 
 template <class Map, class F, class Out, class Index, int V>
 struct Line {
@@ -48,7 +42,7 @@ struct Line {
     bool plain = whole_vectors<V>(typename Map::Inputs{}, p, Offsets<N, Index>{}, p.n_kept, 0, p.n_kept) &&
                  p.mode[p.n_kept].out == 1 && is_aligned<Out, V>(static_cast<const Out *>(p.out));
 #pragma unroll 1
-    for (int m = 0; m < p.n_kept; ++m) plain &= p.mode[m].out % V == 0;
+    for (int m = 0; m < p.n_kept; m = opaque(m + 1)) plain &= p.mode[m].out % V == 0;
     return plain;
   }
   // Where the elements from..from+count-1 of the scan start in memory, in steps of the S mode.

@@ -3,8 +3,7 @@
 // p.lanes threads (a power of two) work on one output: from one thread for tiny segments to a whole block. They walk the
 // fastest R mode, a row, in vectors of 16 bytes, kItems in flight each; elements before a row's first aligned address and
 // after its last whole vector go one by one, and so do all where an input is misaligned against the first or not contiguous.
-// Of further R modes, lanes that a short row leaves idle take other rows; where every row is whole vectors, the lanes walk the
-// vectors of all rows as one list.
+// Of further R modes, lanes that a short row leaves idle take other rows.
 // With p.split > 1 (lanes == block) a row, or the list of rows, is cut into parts of p.chunk, which are put together
 // in order (device/split.cuh).
 // A thread adds into S accumulators, those form a tree, and so do the lanes: the error of a sum grows like
@@ -23,7 +22,7 @@ struct reduce_contiguous {
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
   static constexpr int S = states_of_one<F, Map, V>();
-  static constexpr int kResident = resident<F, V>(4), kItems = 4, kSingles = V > 1 && N == 1 ? 2 : 4;
+  static constexpr int kResident = resident<F, S>(4), kItems = 4, kSingles = V > 1 && N == 1 ? 2 : 4;
 
   TCU_DEVICE static void clear(State (&s)[S]) {
 #pragma unroll
@@ -57,34 +56,6 @@ struct reduce_contiguous {
     }
   }
 
-  // The vectors of rows begin..end-1, all whole, as one list: numbers lane, lane + lanes, ... of it, kItems in flight.
-  template <class P>
-  TCU_DEVICE static void vectors_of(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index begin, Index end, int lane,
-                                    int lanes) {
-    const Index n = Index(p.mode[p.n_kept].extent) / V, rows = lanes / n, rest = lanes - rows * n;
-    Index row = begin + lane / n, at = lane - lane / n * n;
-#pragma unroll 1
-    while (row < end) {
-      Pack<V, typename Map::Inputs> x[kItems];
-      Index position[kItems], element[kItems];
-#pragma unroll
-      for (int k = 0; k < kItems; ++k) {
-        element[k] = row < end ? at * V : Index(-1);
-        if (row < end) {
-          Offsets<N, Index> here = o;
-          decode(here, p, p.n_kept + 1, p.n_kept + p.n_folded, row);
-          load_pack<V, true>(x[k], p, here, p.n_kept, at * V, 0);
-          position[k] = here.weight;
-        }
-        row += rows, at += rest;
-        if (at >= n) at -= n, ++row;
-      }
-#pragma unroll
-      for (int k = 0; k < kItems; ++k)
-        if (element[k] >= 0) append_vector<F, Map, false>(p, s, x[k], position[k], element[k]);
-    }
-  }
-
   // Elements begin..end-1 of the row at o, by `lanes` threads of which this is number `lane`.
   template <class P>
   TCU_DEVICE static void row(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index begin, Index end, int lane, int lanes) {
@@ -110,18 +81,14 @@ struct reduce_contiguous {
     const bool one = p.n_folded == 1;
     const Index all = one ? extent : divide(Index(p.folded), p.mode[p.n_kept].divisor);
     const Index begin = part * chunk, end = begin + chunk < all ? begin + chunk : all;
-    if (!one && whole_vectors<V>(typename Map::Inputs{}, p, o, p.n_kept, p.n_kept + 1, p.n_kept + p.n_folded)) {
-      vectors_of(p, s, o, begin, end, lane, lanes);
-      return combine_all<F>(s);
-    }
     int across = one ? lanes : 1;  // lanes that one row is worth
 #pragma unroll 1
     while (across < lanes && Index(across) * V < extent) across *= 2;
 #pragma unroll 1
-    for (Index r = one ? Index(0) : begin + lane / across; r < (one ? Index(1) : end); r += lanes / across) {
+    for (Index r = one ? Index(0) : begin + quotient(lane, across); r < (one ? Index(1) : end); r += quotient(lanes, across)) {
       Offsets<N, Index> at = o;
       decode(at, p, p.n_kept + 1, p.n_kept + p.n_folded, r);
-      row(p, s, at, one ? begin : Index(0), one ? end : extent, lane % across, across);
+      row(p, s, at, one ? begin : Index(0), one ? end : extent, remainder(lane, across), across);
     }
     return combine_all<F>(s);
   }
@@ -129,7 +96,8 @@ struct reduce_contiguous {
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(State, shared, 32);
-    const int lanes = p.lanes, groups = int(blockDim.x) / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
+    const int lanes = p.lanes, groups = quotient(int(blockDim.x), lanes);
+    const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes);
     const Index n = Index(p.kept) * Index(p.split), step = Index(gridDim.x) * groups;
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * groups; first < n; first += step) {
@@ -159,11 +127,12 @@ namespace tcu::cuda::rows {
 
 struct ReduceContiguous {
   static bool accepts(const Problem &p, const Device &) {
-    const Mode *r = fastest(p, Role::R);
-    if (!r) return false;
-    for (int k = 1; k <= p.n_inputs; ++k)
-      if (r->stride[k] == 1) return true;
-    return false;
+    const Mode *const r = fastest(p, Role::R);
+    return r && reads_along(p, *r) && !jumps_along(p, *r) && !scattered(p, *r);
+  }
+  // Many rows of less than two vectors, whose ends are most of them: element by element is faster.
+  static bool scattered(const Problem &p, const Mode &r) {
+    return p.modes.n_of(Role::R) > 1 && r.extent < 2 * vector_of(p, false) && p.reduced() >= 192 && !ReduceRows::accepts(p);
   }
   static int64_t rows(const Problem &p) { return p.reduced() / std::max<int64_t>(fastest(p, Role::R)->extent, 1); }
   // Threads for one output: as few as still fill the device, since putting lanes together costs; a thread has between one
@@ -189,7 +158,7 @@ struct ReduceContiguous {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return instance_of(c.variant ? "reduce_rows" : "reduce_contiguous", p);
+    return c.variant ? ReduceRows::instance(p) : instance_of("reduce_contiguous", p);
   }
   static Instance instance_of(const char *body, const Problem &p) {
     return make_instance(p, body, {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});

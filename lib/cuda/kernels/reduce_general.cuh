@@ -15,10 +15,27 @@ struct reduce_general {
   static constexpr int N = Map::Inputs::size;
   static constexpr int kResident = resident<F, 1>(4);
 
+  // Elements r, r + lanes, ..., as many as Items, of the output at o.
+  template <int Items, class P>
+  TCU_DEVICE static void add(const P &p, State &s, const Offsets<N, Index> &o, Index r, int lanes) {
+    Pack<1, typename Map::Inputs> x[Items];
+    Index position[Items];
+#pragma unroll
+    for (int k = 0; k < Items; ++k) {
+      Offsets<N, Index> at = o;
+      decode(at, p, p.n_kept, p.n_kept + p.n_folded, r + k * lanes);
+      load_pack<1, false>(x[k], p, at, 0, Index(0), 0);  // the offsets say all
+      position[k] = at.weight;
+    }
+#pragma unroll
+    for (int k = 0; k < Items; ++k) s = F::add(s, apply_at<Map>(p, x[k], 0), position[k]);
+  }
+
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(State, shared, 32);
-    const int lanes = p.lanes, groups = int(blockDim.x) / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
+    const int lanes = p.lanes, groups = quotient(int(blockDim.x), lanes);
+    const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes);
     const Index n = Index(p.kept), folded = Index(p.folded), step = Index(gridDim.x) * groups;
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * groups; first < n; first += step) {
@@ -27,14 +44,10 @@ struct reduce_general {
       State s = F::identity();
       if (cell < n) {
         decode(o, p, 0, p.n_kept, cell);
-#pragma unroll 2
-        for (Index r = lane; r < folded; r += lanes) {
-          Offsets<N, Index> at = o;
-          decode(at, p, p.n_kept, p.n_kept + p.n_folded, r);
-          Pack<1, typename Map::Inputs> x;
-          load_pack<1, false>(x, p, at, 0, Index(0), 0);  // the offsets say all
-          s = F::add(s, apply_at<Map>(p, x, 0), at.weight);
-        }
+        Index r = lane;
+#pragma unroll 1
+        for (; r + lanes < folded; r += 2 * lanes) add<2>(p, s, o, r, lanes);
+        if (r < folded) add<1>(p, s, o, r, lanes);
       }
       s = combine_group<F>(s, lanes, shared);
       if (cell < n && lane == 0) store_result<F, Out>(p, o.out, s, p.folded);

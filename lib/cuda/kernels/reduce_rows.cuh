@@ -1,7 +1,8 @@
-// reduce.contiguous (variant 1), reduce.split (variant 3): one R mode that every input has contiguous and as whole vectors of 16
-// bytes ('R K'), or everything as one run ('R'), whose last elements may be no vector.
-// p.lanes threads (a power of two from a warp to the block) have an output; each reads kItems vectors before it folds them.
-// With p.split > 1 (lanes == block) a run is cut into so many parts, whose rounds alternate (device/split.cuh).
+// reduce.contiguous (variant 1), reduce.split (variant 3): the fastest R mode, a row, is contiguous and whole vectors of 16 bytes in
+// every input ('R K', 'R K R'), or everything is one run ('R'), whose last elements may be no vector.
+// p.lanes threads (a power of two up to the block) have an output; each reads kItems vectors before it folds them. The vectors of
+// several rows are one list.
+// With p.split > 1 (lanes == block) the list is cut into so many parts, whose rounds alternate (device/split.cuh).
 #pragma once
 #include "device/append.cuh"
 #include "device/split.cuh"
@@ -9,40 +10,54 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index>
+template <class Map, class Op, class Acc, class Out, class Index, bool kOneRow>
 struct reduce_rows {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int S = states_of_one<F, Map, V>(), kResident = resident<F, V>(4);
+  static constexpr int S = states_of_one<F, Map, V>(kOneRow ? 32 : 16), kResident = resident<F, S>(4);
   static constexpr int kItems = N == 1 && register_bytes<F>(S) <= 32 ? 8 : 4;
 
-  // Vectors i, i + lanes, ..., as many as Items, of the run at o; clamped: but for those from end on.
+  // Vectors i, i + lanes, ..., as many as Items, of the list at o; clamped: but for those from end on.
   template <int Items, bool kClamped, class P>
   TCU_DEVICE static void round(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index i, Index end, int lanes) {
     Pack<V, typename Map::Inputs> x[Items];
+    Index position[Items], element[Items];
 #pragma unroll
     for (int k = 0; k < Items; ++k) {  // what is not wanted is read too: a load that may not happen would hold its registers twice
       const Index at = i + k * lanes;
-      load_pack<V, true>(x[k], p, o, p.n_kept, (kClamped && at >= end ? end - 1 : at) * V, 0);
+      element[k] = (kClamped && at >= end ? end - 1 : at) * V;
+      Offsets<N, Index> row = o;
+      if constexpr (!kOneRow) {
+        const Index number = divide(element[k], p.mode[p.n_kept].divisor);
+        element[k] -= number * Index(p.mode[p.n_kept].extent);
+        decode(row, p, p.n_kept + 1, p.n_kept + p.n_folded, number);
+      }
+      position[k] = row.weight;
+      load_pack<V, true>(x[k], p, row, p.n_kept, element[k], 0);
     }
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
-      const Index at = i + k * lanes;
-      if (kClamped && at >= end) continue;
-      append_vector<F, Map, true>(p, s, x[k], o.weight, at * V);
+      if (kClamped && i + k * lanes >= end) continue;
+      append_vector<F, Map, kOneRow>(p, s, x[k], position[k], element[k]);
     }
   }
-  // This thread's vectors of a run of `end`: rounds of kItems * lanes, every split-th of them.
+  // This thread's vectors of a list of `end`: rounds of Items * lanes, every split-th of them.
   template <class P>
   TCU_DEVICE static void rounds(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index part, Index end, int lane, int lanes) {
-    const Index all = Index(kItems) * lanes;
+    constexpr int Items = kOneRow || (!F::kPositions && sizeof(Index) == 4) ? kItems : 4;  // places of several rows take registers too
+    const Index all = Index(Items) * lanes;
     Index i = part * all + lane;
 #pragma unroll 1
-    for (; i + (kItems - 1) * lanes < end; i += Index(p.split) * all) round<kItems, false>(p, s, o, i, end, lanes);
+    for (; i + (Items - 1) * lanes < end; i += Index(p.split) * all) round<Items, false>(p, s, o, i, end, lanes);
+    if constexpr (!kOneRow) {
+#pragma unroll 1
+      for (; i < end; i += Index(4) * lanes) round<4, true>(p, s, o, i, end, lanes);
+      return;
+    }
     // What is left in one go, of about its size: each round is a trip to the memory.
-    if constexpr (kItems > 4)
+    if constexpr (Items > 4)
       if (i + 4 * lanes < end) return round<8, true>(p, s, o, i, end, lanes);
     if (i + 2 * lanes < end) round<4, true>(p, s, o, i, end, lanes);
     else if (i < end) round<2, true>(p, s, o, i, end, lanes);
@@ -51,7 +66,8 @@ struct reduce_rows {
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(State, shared, 32);
-    const int lanes = p.lanes, groups = kThreads / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
+    const int lanes = p.lanes, groups = quotient(kThreads, lanes);
+    const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes);
     const Index split = Index(p.split), n = Index(p.kept) * split, extent = Index(p.folded), whole = extent / V;
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * groups; first < n; first += Index(gridDim.x) * groups) {
@@ -64,7 +80,7 @@ struct reduce_rows {
       if (item < n) {
         decode(o, p, 0, p.n_kept, cell);
         rounds(p, s, o, part, whole, lane, lanes);
-        if (const Index rest = whole * V + lane; part + 1 == split && rest < extent) {
+        if (const Index rest = whole * V + lane; kOneRow && part + 1 == split && rest < extent) {
           Pack<1, typename Map::Inputs> x;
           load_pack<1, false>(x, p, o, p.n_kept, rest, 0);
           append_vector<F, Map, true>(p, s, x, o.weight, rest);
@@ -88,17 +104,21 @@ namespace tcu::cuda::rows {
 struct ReduceRows {
   static bool accepts(const Problem &p) {
     const int v = vector_of(p, false);
-    if (v == 1 || p.modes.size() == 0 || p.modes[0].role != Role::R || p.modes.n_of(Role::R) != 1) return false;
+    if (v == 1 || p.modes.size() == 0 || p.modes[0].role != Role::R) return false;
     for (int k = 1; k <= p.n_inputs; ++k)
       if (p.modes[0].stride[k] != 1 || !starts_aligned(p, 0, k, v)) return false;
     return p.modes.size() == 1 || p.modes[0].extent % v == 0;
+  }
+  static Instance instance(const Problem &p) {
+    return make_instance(p, "reduce_rows", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p),
+                                            p.modes.n_of(Role::R) == 1 ? "true" : "false"});
   }
   static constexpr int kItems = 8;  // at most
   // Two rounds for a thread, but no thread idle where there are few outputs.
   static int lanes_for(const Problem &p, const Device &d) {
     const int64_t vectors = p.reduced() / vector_of(p, false);
-    int lanes = 32;
-    while (lanes < kThreads && (4 * kItems * lanes <= vectors || (4 * lanes < vectors && p.kept() * lanes < d.processors * 1024)))
+    int lanes = p.modes.n_of(Role::R) == 1 ? 32 : 8;  // short segments of one row are reduce.small's
+    while (lanes < kThreads && (4 * kItems * lanes <= vectors || (kItems * lanes < vectors && p.kept() * lanes < d.processors * 1024)))
       lanes *= 2;
     return lanes;
   }

@@ -57,8 +57,8 @@ struct reduce_shifted {
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(State, shared, kThreads * (V < 8 ? V : 8));
-    const int lanes = p.lanes, rows = kThreads / lanes, width = (lanes - 1) * V;
-    const int t = int(threadIdx.x), x = t & (lanes - 1), y = t * rows / kThreads;
+    const int lanes = p.lanes, rows = quotient(kThreads, lanes), width = (lanes - 1) * V;
+    const int t = int(threadIdx.x), x = remainder(t, lanes), y = quotient(t, lanes);
     const Index extent = Index(p.mode[0].extent);
     const int tiles = int((extent + width - 1) / width), cells = int(Index(p.kept) / extent) * tiles;
     const int part = int(blockIdx.x) / cells, cell = int(blockIdx.x) - part * cells, slab = cell / tiles;
@@ -150,7 +150,7 @@ struct ReduceShifted {
     c.block = kThreads, c.lanes = lanes(p), c.vector = vector_of(p, false), c.detail = int(alignments(p));
     const int64_t rows = ceil_div(p.reduced(), c.detail), width = c.lanes * c.vector;
     const int64_t cells = p.kept() / p.modes[0].extent * tiles(p);
-    const int64_t resident = persistent_grid("reduce.shifted", p, d, INT32_MAX);
+    const int64_t resident = ReduceSplit::resident("reduce.shifted", p, d, c.vector);
     const int64_t most = std::max<int64_t>(rows / (kLeast * (kThreads / c.lanes)), 1);
     c.chunk = ceil_div(rows, ReduceSplit::parts_for(cells * c.detail, resident, most, 0.9375));
     c.split = c.detail * ceil_div(rows, c.chunk);

@@ -15,21 +15,16 @@ struct reduce_small {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = resident<F, V>(5), kItems = 4;
+  static constexpr int kResident = resident<F, kTogether<F, Map> ? 1 : V>(5), kItems = 4;
 
   template <class P>
   TCU_DEVICE static State fold_vector(const P &p, const Pack<V, typename Map::Inputs> &x, Index position, Index at) {
-    const Index weight = Index(p.mode[p.n_kept].weight);
-    if constexpr (F::kAppends) {
-      State s = F::identity();
-#pragma unroll
-      for (int v = 0; v < V; ++v) s = F::append(s, apply_at<Map>(p, x, v), position + (at + v) * weight);
-      return s;
-    } else if constexpr (F::template kNarrow<typename Map::Element>) {
+    if constexpr (kTogether<F, Map>) {
       State s[1] = {F::identity()};
       append_vector<F, Map, true>(p, s, x, position, at);
       return s[0];
     } else {
+      const Index weight = Index(p.mode[p.n_kept].weight);
       State e[V];
 #pragma unroll
       for (int v = 0; v < V; ++v) e[v] = F::lift(apply_at<Map>(p, x, v), position + (at + v) * weight);
@@ -41,7 +36,7 @@ struct reduce_small {
   // them are there, in one mode, and each has so many vectors as its lanes take.
   template <bool kEven, class P>
   TCU_DEVICE static void tile(const P &p, Index first, int log, int lanes, int groups) {
-    const int group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes, each = 1 << log;
+    const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes), each = 1 << log;
     const Index n = Index(p.kept), vectors = Index(p.folded) / V;
     const auto cell = [&](int k) { return first + (k >> log) * groups + group; };
     const auto vector = [&](int k) { return Index((k & (each - 1)) * lanes + lane); };
@@ -76,7 +71,7 @@ struct reduce_small {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    const int lanes = p.lanes, groups = kThreads / lanes;
+    const int lanes = p.lanes, groups = quotient(kThreads, lanes);
     int log = 0;  // 1 << log vectors of an output for each lane
     while (Index(lanes << log) * V < Index(p.folded)) ++log;
     const Index n = Index(p.kept), outputs = Index(groups) * (kItems >> log), step = Index(gridDim.x) * outputs;
@@ -98,10 +93,15 @@ namespace tcu::cuda::rows {
 struct ReduceSmall : ReduceContiguous {
   static constexpr int kItems = 4, kLanes = 32;
   static bool accepts(const Problem &p, const Device &d) {
-    return (ReduceContiguous::accepts(p, d) || ReduceStaged::accepts(p)) && p.reduced() <= kItems * kLanes * vector_of(p, false);
+    // By reduce.contiguous: several rows, as one list, and a single output.
+    const bool as_rows = ReduceRows::accepts(p) && (p.modes.n_of(Role::R) > 1 || p.kept() == 1);
+    return !as_rows && (ReduceContiguous::accepts(p, d) || ReduceStaged::accepts(p)) &&
+           p.reduced() <= kItems * kLanes * vector_of(p, false);
   }
   // One row an output, and vectors throughout.
-  static bool whole(const Problem &p) { return ReduceRows::accepts(p) && p.reduced() % vector_of(p, false) == 0; }
+  static bool whole(const Problem &p) {
+    return ReduceRows::accepts(p) && p.modes.n_of(Role::R) == 1 && p.reduced() % vector_of(p, false) == 0;
+  }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     if (!whole(p)) {
       if (!ReduceStaged::accepts(p)) return configure_lanes("reduce.small", p, d, lanes_for(p, d, kLanes));

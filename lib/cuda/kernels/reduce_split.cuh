@@ -12,27 +12,30 @@ namespace tcu::cuda::rows {
 struct ReduceSplit {
   static constexpr int64_t kLeast = 4096;      // elements that a part should have, at the least
   static constexpr int64_t kWorth = 8 * kLeast;  // elements of a cell for which it pays to have parts
-  static bool contiguous(const Problem &p, const Device &d) {
-    return p.modes.size() > 0 && p.modes[0].role == Role::R && ReduceContiguous::accepts(p, d);
-  }
+  static bool contiguous(const Problem &p) { return p.modes.size() > 0 && p.modes[0].role == Role::R && reads_along(p, p.modes[0]); }
   // Too few cells to fill the device, and enough in each for two parts.
   static bool accepts(const Problem &p, const Device &d) {
-    const int64_t n = cells(p, d);
-    return n > 0 && n < busy(p, d) && p.reduced() * cell_width(p, d) >= kWorth;
+    const int64_t n = cells(p);
+    return n > 0 && n < busy(p, d) && p.reduced() * cell_width(p) >= kWorth;
   }
   // Blocks that keep the memory busy: rows of neighbouring outputs have many loads in flight in each.
   static int64_t busy(const Problem &p, const Device &d) {
-    const int64_t resident = persistent_grid("reduce.split", p, d, INT32_MAX);
-    return contiguous(p, d) || !ReduceStrided::wide(p) ? resident : resident / 2;
+    const bool wide = !contiguous(p) && ReduceStrided::wide(p);
+    const int64_t blocks = resident("reduce.split", p, d, wide ? vector_of(p, false) : 1);
+    return wide ? blocks / 2 : blocks;
+  }
+  // Blocks that the device holds at a time, of threads with so many states.
+  static int64_t resident(const char *row, const Problem &p, const Device &d, int states) {
+    return std::min(persistent_grid(row, p, d, INT32_MAX), int64_t(d.processors) * resident_blocks(p, 4, states));
   }
   // Outputs in one cell.
-  static int64_t cell_width(const Problem &p, const Device &d) {
-    return contiguous(p, d) ? 1 : lanes(p) * (ReduceStrided::wide(p) ? vector_of(p, false) : 1);
+  static int64_t cell_width(const Problem &p) {
+    return contiguous(p) ? 1 : lanes(p) * (ReduceStrided::wide(p) ? vector_of(p, false) : 1);
   }
   // Outputs, or tiles of them; 0 where neither body fits.
-  static int64_t cells(const Problem &p, const Device &d) {
-    if (contiguous(p, d)) return p.kept();
-    if (ReduceStrided::accepts(p, d)) return ceil_div(ReduceStrided::vectors(p), lanes(p));
+  static int64_t cells(const Problem &p) {
+    if (contiguous(p)) return p.kept();
+    if (ReduceStrided::fits(p)) return ceil_div(ReduceStrided::vectors(p), lanes(p));
     return 0;
   }
   static int lanes(const Problem &p) {  // such that a block has several rows
@@ -56,10 +59,10 @@ struct ReduceSplit {
     c.block = kThreads;
     int64_t units, elements;  // that are cut, and elements in one
     int64_t states = 1;       // of one part
-    if (contiguous(p, d)) {
+    if (contiguous(p)) {
       const int64_t rows = ReduceContiguous::rows(p), extent = fastest(p, Role::R)->extent;
       c.lanes = kThreads, c.vector = vector_of(p, false), c.variant = ReduceRows::accepts(p) ? 3 : 0;
-      if (c.variant == 3) units = extent / (ReduceRows::kItems * kThreads * c.vector), elements = extent / std::max<int64_t>(units, 1);
+      if (c.variant == 3) units = p.reduced() / (ReduceRows::kItems * kThreads * c.vector), elements = p.reduced() / std::max<int64_t>(units, 1);
       else if (rows == 1) units = extent, elements = 1;
       else units = rows, elements = extent;
     } else {
@@ -69,7 +72,7 @@ struct ReduceSplit {
       units = p.reduced() / c.detail, elements = int64_t(c.lanes) * c.vector;
       states = elements;
     }
-    const int64_t n = cells(p, d);
+    const int64_t n = cells(p);
     const int64_t most = std::clamp<int64_t>(units * elements / kLeast, 1, std::max<int64_t>(units, 1));
     const int64_t parts = parts_for(n, busy(p, d), most);
     c.chunk = ceil_div(units, parts);
@@ -77,7 +80,7 @@ struct ReduceSplit {
     c.split = c.variant == 3 ? parts : ceil_div(units, c.chunk);
     c.grid = std::min<int64_t>(n * c.split, INT32_MAX);
     if (c.split > 1) {
-      const bool published = contiguous(p, d);  // else tickets, and the states in the rest
+      const bool published = contiguous(p);  // else tickets, and the states in the rest
       c.zeroed_bytes = size_t(counter_bytes(n) + (published ? n * c.split * published_words(state_bytes(p)) * 8 : 0));
       c.workspace_bytes = c.zeroed_bytes + (published ? 0 : size_t(n * c.split * states * state_bytes(p)));
       c.leaves_zero = true;

@@ -41,7 +41,7 @@ struct reduce_staged {
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(Word, staged, kStagedBytes / 16);
     T *const elements = reinterpret_cast<T *>(staged);
-    const int t = int(threadIdx.x), lanes = p.lanes, groups = kThreads / lanes, lane = t % lanes;
+    const int t = int(threadIdx.x), lanes = p.lanes, groups = quotient(kThreads, lanes), lane = remainder(t, lanes);
     const Index kept = Index(p.kept), extent = Index(p.folded), chunk = Index(p.detail);
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * chunk; first < kept; first += Index(gridDim.x) * chunk) {
@@ -63,7 +63,7 @@ struct reduce_staged {
       __syncthreads();
 #pragma unroll 1
       for (int base = 0; base < here; base += groups) {
-        const int segment = base + t / lanes;
+        const int segment = base + quotient(t, lanes);
         State s = F::identity();
         if (segment < here) s = fold<kWord>(p, elements + segment * int(extent), int(extent), lane, lanes);
         s = combine_group<F>(s, lanes, static_cast<State *>(nullptr));

@@ -39,29 +39,11 @@ struct reduce_strided {
       load_pack<V, kRows != Rows::kAny>(x[k], p, at, 0, element, accesses);
       position[k] = at.weight;
     }
-    if constexpr (F::template kNarrow<typename Map::Element>) {
+    if constexpr (kRows == Rows::kAny) {
 #pragma unroll
-      for (int k = 0; kRows == Rows::kAny && k < Items; ++k) spread_pack<V>(x[k], p, 0, accesses);
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        int32_t sum = 0;
-#pragma unroll
-        for (int k = 0; k < Items; ++k)
-          if (!(kClamped && r + k * rows >= end)) sum += F::narrow(apply_at<Map>(p, x[k], v));
-        s[v] = F::combine(s[v], State(sum));
-      }
-      return;
+      for (int k = 0; k < Items; ++k) spread_pack<V>(x[k], p, 0, accesses);
     }
-#pragma unroll
-    for (int k = 0; k < Items; ++k) {
-      if (kClamped && r + k * rows >= end) continue;
-      if (kRows == Rows::kAny) spread_pack<V>(x[k], p, 0, accesses);
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        const auto e = apply_at<Map>(p, x[k], v);
-        s[v] = kRows == Rows::kApart ? F::append(s[v], e, position[k]) : F::add(s[v], e, position[k]);
-      }
-    }
+    append_rows<F, Map, kRows == Rows::kApart, !kClamped>(p, s, x, position, [&](int k) { return r + k * rows < end; });
   }
   // Rows begin + y, begin + y + rows, ... of the V outputs whose inputs start at element `element` of the fastest mode, `Items`
   // in flight. kApart: there is one R mode, so that a row is a step from the one before, and elements come in the order of their
@@ -93,7 +75,7 @@ struct reduce_strided {
   // output first + t of the lanes W that there are, in a circle. A row's outputs are no more than the block's threads.
   template <int W>
   TCU_DEVICE static State fold_rows(State (&s)[W], int lanes, State *shared, int first = 0) {
-    const int t = int(threadIdx.x), across = lanes < 32 ? 32 : lanes, group = t / across, x = t % across;
+    const int t = int(threadIdx.x), across = lanes < 32 ? 32 : lanes, group = quotient(t, across), x = remainder(t, across);
 #pragma unroll 1
     for (int h = 16; h >= lanes; h /= 2)  // the rows of a warp
 #pragma unroll
@@ -109,7 +91,7 @@ struct reduce_strided {
     if (t < lanes * W) {
       const int of = t + first < lanes * W ? t + first : t + first - lanes * W;
 #pragma unroll 1
-      for (int g = 0; g < kThreads / across; ++g) all = F::combine(all, slot(g, of % W, of / W));
+      for (int g = 0; g < quotient(kThreads, across); ++g) all = F::combine(all, slot(g, of % W, of / W));
     }
     return all;
   }
@@ -119,8 +101,8 @@ struct reduce_strided {
   template <class P>
   TCU_DEVICE static bool combine_tile(const P &p, State (&s)[V], State &mine, Index tile, Index part, Index split, State *shared,
                                       int first = 0) {
-    const int lanes = p.lanes, t = int(threadIdx.x), x = t % lanes, y = t / lanes;
-    const int rows = kThreads / lanes, tile_width = lanes * V;
+    const int lanes = p.lanes, t = int(threadIdx.x), x = remainder(t, lanes), y = quotient(t, lanes);
+    const int rows = quotient(kThreads, lanes), tile_width = lanes * V;
     bool whole = split == 1;
 #pragma unroll 1
     for (;;) {  // once for the part, and once for all parts: the second time the code is in the caches
@@ -153,13 +135,13 @@ struct reduce_strided {
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(State, shared, kThreads * (V < 8 ? V : 8));
-    const int lanes = p.lanes, t = int(threadIdx.x), x = t % lanes, y = t / lanes, rows = kThreads / lanes;
+    const int lanes = p.lanes, t = int(threadIdx.x), x = remainder(t, lanes), y = quotient(t, lanes), rows = quotient(kThreads, lanes);
     const int tile_width = lanes * V;
     const Index together = Index(p.detail), kept = Index(p.kept), split = Index(p.split);
-    const Index tiles = (kept * together + tile_width - 1) / tile_width, n = tiles * split;
+    const Index tiles = quotient(kept * together + tile_width - 1, tile_width), n = tiles * split;
 #pragma unroll 1
     for (Index item = blockIdx.x; item < n; item += gridDim.x) {
-      const Index part = item / tiles, tile = item - part * tiles;
+      const Index part = split > 1 ? item / tiles : 0, tile = item - part * tiles;
       Index element = tile * tile_width + x * V;
       const bool inside = element < kept * together;
       State s[V];
@@ -172,7 +154,7 @@ struct reduce_strided {
           element -= q * Index(p.mode[0].extent);
           decode(o, p, 1, p.n_kept, q);
         }
-        const Index begin = part * Index(p.chunk), folded = Index(p.folded) / together;
+        const Index begin = part * Index(p.chunk), folded = quotient(Index(p.folded), p.detail);
         const Index end = folded - begin > Index(p.chunk) ? begin + Index(p.chunk) : folded;
         column(p, s, o, element, begin, end, Index(y), Index(rows));
       }
@@ -218,12 +200,10 @@ namespace tcu::cuda::rows {
 
 struct ReduceStrided {
   static constexpr int kMostState = 128;  // bytes of a thread's outputs: a block's fit the shared memory that a kernel has
-  static bool accepts(const Problem &p, const Device &) {
-    if (p.modes.size() < 2 || p.modes[0].role != Role::K || !fastest(p, Role::R)) return false;
-    for (int k = 1; k <= p.n_inputs; ++k)
-      if (p.modes[0].stride[k] == 1) return true;
-    return false;
+  static bool fits(const Problem &p) {
+    return p.modes.size() >= 2 && p.modes[0].role == Role::K && fastest(p, Role::R) && reads_along(p, p.modes[0]);
   }
+  static bool accepts(const Problem &p, const Device &) { return fits(p) && !jumps_along(p, p.modes[0]); }
   // Rows that are read as one: they lie one after another, and are shorter than the 128 bytes that are worth an access.
   static int together(const Problem &p) {
     const int v = vector_of(p, false);
@@ -246,7 +226,7 @@ struct ReduceStrided {
   static int64_t vectors(const Problem &p) { return p.kept() * together(p) / (wide(p) ? vector_of(p, false) : 1); }
   // Threads across: as few as read 128 bytes of a row (512 where rows start anywhere in such), but no row of the block without
   // several to read. At most `most`: all of the block, or so many that there is an output for a thread. Where that is work for fewer
-  // than `blocks`: as few as read 32 bytes, and no row without one to read.
+  // than `blocks`: as few as read 32 bytes, and no row without one to read; where 256 bytes leave two for each, these.
   static int lanes_for(const Problem &p, int most, int blocks = 1) {
     const int v = wide(p) ? vector_of(p, false) : 1;
     int bytes = v, least = 128;
@@ -257,8 +237,9 @@ struct ReduceStrided {
     }
     int lanes = 1;
     const auto wanted = [&] {
-      const bool few = vectors(p) < int64_t(2 * lanes) * blocks;
-      return lanes * bytes < (few ? 32 : least) || lanes * p.reduced() < (few ? 1 : 8) * kThreads;
+      const int64_t tiles = vectors(p) / (2 * lanes);
+      const bool few = tiles < blocks, many = blocks > 1 && tiles * 16 >= int64_t(blocks) * 30;
+      return lanes * bytes < (few ? 32 : many ? std::max(least, 256) : least) || lanes * p.reduced() < (few ? 1 : 8) * kThreads;
     };
     while (lanes < most && lanes < vectors(p) && wanted()) lanes *= 2;
     return lanes * v <= kThreads ? lanes : vectors(p) < most ? kThreads / v : most;

@@ -27,7 +27,8 @@ struct segmented_general {
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(State, shared, 32);
-    const int lanes = p.lanes, groups = kThreads / lanes, group = int(threadIdx.x) / lanes, lane = int(threadIdx.x) % lanes;
+    const int lanes = p.lanes, groups = quotient(kThreads, lanes);
+    const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes);
     const Index n = Index(p.kept), step = Index(gridDim.x) * groups;
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * groups; first < n; first += step) {
