@@ -141,6 +141,37 @@ TEST_CASE("cuda: argmax and argmin where every element is the least", "[cuda][re
   }
 }
 
+// These are folded four in a word (device/bytes.cuh), so every value of a byte comes at every place in one.
+TEST_CASE("cuda: sums and extrema of bytes of any value", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(14);
+  const tcu_options_t options = TCU_OPTIONS_INIT;
+  struct Shape {
+    Sizes extents;
+    std::vector<int32_t> dims;
+  };
+  std::vector<Shape> shapes = {{{33600}, {0}}, {{40003}, {0}}, {{64, 5, 9}, {0, 2}}, {{32, 700}, {1}}, {{16, 2100}, {1}}, {{232, 37}, {1}}};
+  for (int64_t n : {1, 2, 3, 7, 9, 33}) shapes.push_back({{4096, n}, {1}});
+  for (int64_t n : {4, 16, 64, 100, 1040, 4112}) shapes.push_back({{n, 37}, {0}});
+  std::vector<int> runs;
+  for (tcu_dtype_t dtype : {TCU_INT8, TCU_UINT8})
+    for (const Case &c : {Case{TCU_REDUCE_SUM, oracle::Fold::sum, dtype, TCU_INT64}, Case{TCU_REDUCE_MAX, oracle::Fold::max, dtype, dtype},
+                          Case{TCU_REDUCE_MIN, oracle::Fold::min, dtype, dtype}})
+      for_cases(rng, shapes, [&](const Shape &shape) {
+        Sizes kept = shape.extents;
+        for (int32_t d : shape.dims) kept[size_t(d)] = 1;
+        Tensor in(rng, dtype, shape.extents, false, true), out(rng, c.out, kept, false, true);
+        const int64_t least = dtype == TCU_INT8 ? -128 : 0, from = least + support::pick(rng, 0, 255);
+        const int64_t to = support::chance(rng, 50) ? least + 255 : from;  // or all equal
+        in.fill([&] { return double(support::pick(rng, int(from), int(to))); });
+        out.fill([] { return 1.0; });
+        const tcu_tensor_t o = out.view(), x = in.view();
+        on_every_kernel("reduce", out, oracle::reduce(c.fold, {in.values()}, shape.dims), options, runs, in.text(), [&](const tcu_options_t &with) {
+          return tcu_reduce(context(), &o, c.op, nullptr, 1, &x, int32_t(shape.dims.size()), shape.dims.data(), &with);
+        });
+      });
+}
+
 // Inputs of which one is read in vectors and another, whose rows begin anywhere, is not.
 TEST_CASE("cuda: reductions of products of rows that begin anywhere", "[cuda][reduce]") {
   NEEDS_CUDA();

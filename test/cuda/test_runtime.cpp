@@ -167,6 +167,37 @@ TEST_CASE("cuda: matrix product against the obvious loop") {
   }
 }
 
+// A kernel may begin before the one before it has ended (lib/cuda/launch.cpp), and then waits.
+TEST_CASE("cuda: calls one after another, each on what the one before it has written") {
+  const Stream owner;
+  tcu_options_t options = TCU_OPTIONS_INIT;
+  options.stream = owner.handle;
+  const Expr plus({input(0), input(1), op(TCU_OP_ADD)});
+  const int64_t one = 1;
+  const int32_t dim = 0;
+  for (const int64_t n : {5, 1000, 100003, 1 << 20}) {
+    const int steps = emulated() ? (n > 1000 ? 1 : 3) : 100;
+    std::vector<uint64_t> x(static_cast<size_t>(n));
+    for (size_t i = 0; i < x.size(); ++i) x[i] = i * i + 1;
+    Memory mx(x, owner.handle), my(size_t(n) * 8, owner.handle), ms(8, owner.handle);
+    const tcu_tensor_t tx{mx.data, &n, nullptr, TCU_INT64, 1}, ty{my.data, &n, nullptr, TCU_INT64, 1}, ts{ms.data, &one, nullptr, TCU_INT64, 1};
+    const tcu_tensor_t x_and_sum[] = {tx, ts}, y_and_sum[] = {ty, ts};
+    for (int i = 0; i < steps; ++i) {
+      OK(tcu_reduce(cuda(), &ts, TCU_REDUCE_SUM, nullptr, 1, &tx, 1, &dim, &options));
+      OK(tcu_map(cuda(), &tx, plus.handle, 2, x_and_sum, &options));
+      OK(tcu_scan(cuda(), &ty, TCU_REDUCE_SUM, nullptr, 1, &tx, 0, &options));
+      OK(tcu_map(cuda(), &tx, plus.handle, 2, y_and_sum, &options));
+    }
+    for (int i = 0; i < steps; ++i) {
+      uint64_t sum = 0, running = 0;
+      for (const uint64_t v : x) sum += v;
+      for (uint64_t &v : x) running += v + sum, v = running + sum;
+    }
+    OK(tcu_synchronize(cuda(), owner.handle));
+    CHECK(mx.get<uint64_t>(size_t(n)) == x);
+  }
+}
+
 // By the driver's own calls, so that this test links no CUDA: a stream is the same thing to both.
 TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed data") {
   void *driver = emulated() ? nullptr : ::dlopen("libcuda.so.1", RTLD_NOW);
