@@ -11,15 +11,21 @@ BEGIN, END = "<!-- made by bench/readme.py -->", "<!-- end of it -->"
 WHERE = {"h200": "--device cuda", "cpu": "--device cpu"}
 
 
-def family_lines(rows):
+def out_of_time(result):
+    """The peers that had no time for all cases: of the others none is known to be the fastest."""
+    return [line.split(":")[0] for line in result.get("left_out", []) if line.endswith("the time budget was spent")]
+
+
+def family_lines(rows, late):
     for family, name in report.FAMILIES.items():
         cases = [found for found in report.by_case([r for r in rows if r["family"] == family]).values() if "tcuops" in found]
         if not cases:
             continue
         fractions = sorted(f["tcuops"]["fraction"] for f in cases if f["tcuops"]["fraction"])
-        ratios = [best["us"] / f["tcuops"]["us"] for f in cases if f["tcuops"]["us"] and (best := report.fastest_peer(f))]
+        ratios = [best["us"] / f["tcuops"]["us"] for f in cases
+                  if f["tcuops"]["us"] and all(peer in f for peer in late) and (best := report.fastest_peer(f))]
         spread = " / ".join(f"{x:.2f}" for x in (fractions[0], statistics.median(fractions), fractions[-1])) if fractions else ""
-        yield [name, len(cases), spread, f"{report.geometric_mean(ratios):.2f}" if ratios else "", sum(r < 1 for r in ratios)]
+        yield [name, len(cases), spread, f"{report.geometric_mean(ratios):.2f} ({len(ratios)})" if ratios else "", sum(r < 1 for r in ratios)]
 
 
 def section(folder):
@@ -28,9 +34,12 @@ def section(folder):
     quick = " --quick" if result["quick"] else ""
     plots = sorted(f for f in os.listdir(os.path.join(ROOT, "bench", "results", folder, "plots")) if f.startswith("overview"))
     links = ", ".join(f"[{p[9:-4].replace('_', ' ')}](bench/results/{folder}/plots/{p})" for p in plots)
-    table = report.table(family_lines(report.timed(result)),
-                         ["", "cases", "fraction of the ceiling: least / median / most", "speed against the fastest peer",
-                          "cases in which a peer is faster"])
+    late = out_of_time(result)
+    table = report.table(family_lines(report.timed(result), late),
+                         ["", "cases", "fraction of the ceiling: least / median / most", "speed against the fastest peer (cases)",
+                          "of these a peer is faster in"])
+    if late:
+        table += f"\n\n{' and '.join(late)} had no time for every case: the speeds are those of cases that all peers have done."
     return (f"{result['device']}, {result['date'][:10]}, `./run bench {WHERE[folder]}{quick}`; peers in the same run: {peers}; "
             f"source `{result['source'][:12]}`. [Every case](bench/results/{folder}/latest.md); plots: {links}.\n\n{table}\n")
 
