@@ -178,6 +178,10 @@ TEST_CASE("second: what is refused, before anything is written") {
   tcu_options_t o = options();
   o.second = &second.tensor, o.struct_size = offsetof(tcu_options_t, second);  // of an older header
   FAILS(TCU_ERROR_NULL, tcu_reduce(context(), out, TCU_REDUCE_EXTREMA, nullptr, 1, x, 1, &kFirst, &o));
+  const Array<float> row({1, 2}, {1, 2});
+  o = options(), o.second = &second.tensor;
+  FAILS(TCU_ERROR_OPTION, tcu_map(context(), out, nullptr, 1, row, &o));
+  FAILS(TCU_ERROR_OPTION, tcu_scan(context(), out, TCU_REDUCE_SUM, nullptr, 1, row, 1, &o));
   CHECK((out.get() == std::vector<float>{9, 9} && second.get() == std::vector<float>{9, 9}));
   FAILS(TCU_ERROR_OP, tcu_scan(context(), x, TCU_REDUCE_EXTREMA, nullptr, 1, x, 0, nullptr));
 }
