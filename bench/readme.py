@@ -13,7 +13,7 @@ WHERE = {"h200": "--device cuda", "cpu": "--device cpu"}
 
 def out_of_time(result):
     """The peers that had no time for all cases: of the others none is known to be the fastest."""
-    return [line.split(":")[0] for line in result.get("left_out", []) if line.endswith("the time budget was spent")]
+    return [peer for peer in result["peers"] if f"{peer}: the time budget was spent" in result.get("left_out", [])]  # bench/peers/common.py
 
 
 def family_lines(rows, late):
