@@ -172,6 +172,40 @@ TEST_CASE("cuda: sums and extrema of bytes of any value", "[cuda][reduce]") {
       });
 }
 
+// More parts than one thread reads, parts that take turns, and long rows of which there are fewer than parts.
+TEST_CASE("cuda: reductions in many parts", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(15);
+  struct Shape {
+    Sizes extents;
+    std::vector<int32_t> dims;
+    int64_t gap;     // between rows
+    size_t folds = 4;
+  };
+  const Case folds[] = {cases[0], cases[2], cases[9], {TCU_REDUCE_MAX, oracle::Fold::max, TCU_FLOAT16, TCU_FLOAT16}};
+  const int64_t n = api::emulated() ? 1 : repeats(6);  // times the length: a device has so many more blocks than the emulator
+  const int64_t turns = api::emulated() ? 1 : repeats(33);
+  const Shape shapes[] = {{{32, 4130 * turns}, {1}, 0, 1}, {{2, 66000 * n}, {1}, 0}, {{16, 8300 * n}, {1}, 0}, {{128, 1040 * n}, {1}, 0},
+                          {{36, 3700 * n}, {1}, 0}, {{33001 * n, 2}, {0, 1}, 3}, {{20000 * n, 2, 3}, {0, 2}, 1}, {{9000 * n, 5}, {0, 1}, 2}};
+  std::vector<int> runs;
+  for (const Shape &shape : shapes)
+    for (const Case &c : std::vector<Case>(folds, folds + shape.folds)) {
+      if (shape.folds > 1 && !is_chosen(rng)) continue;
+      Sizes kept = shape.extents, room = shape.extents;
+      for (int32_t d : shape.dims) kept[size_t(d)] = 1;
+      room[0] += shape.gap;
+      Tensor in(rng, c.in, room, false, true), out(rng, c.out, kept, false, true);
+      in.narrow(0, shape.extents[0]);
+      in.fill([&] { return double(support::pick(rng, -4, 4)); });
+      out.fill([] { return 1.0; });
+      const tcu_options_t options = TCU_OPTIONS_INIT;
+      const tcu_tensor_t o = out.view(), x = in.view();
+      on_every_kernel("reduce", out, oracle::reduce(c.fold, {in.values()}, shape.dims), options, runs, in.text(), [&](const tcu_options_t &with) {
+        return tcu_reduce(context(), &o, c.op, nullptr, 1, &x, int32_t(shape.dims.size()), shape.dims.data(), &with);
+      });
+    }
+}
+
 // Inputs of which one is read in vectors and another, whose rows begin anywhere, is not.
 TEST_CASE("cuda: reductions of products of rows that begin anywhere", "[cuda][reduce]") {
   NEEDS_CUDA();

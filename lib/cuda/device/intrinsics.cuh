@@ -12,7 +12,10 @@
 #define TCU_KERNELS 1
 
 #define TCU_DEVICE __device__ __forceinline__
-#if !defined(TCU_EMULATOR)
+#if defined(TCU_EMULATOR)
+#define TCU_APART __attribute__((noinline))
+#else
+#define TCU_APART __device__ __noinline__
 #define TCU_SHARED(type, name, count) __shared__ type name[count]
 #define TCU_DYNAMIC_SHARED(type, name) extern __shared__ type name[]
 #endif
@@ -49,7 +52,7 @@ TCU_DEVICE N remainder(N n, int d) {
 }
 
 // n, of which the compiler knows no more than that it is an int: for a counter whose loop it would else unroll four times, whatever the
-// pragma says. A kernel has many of those, and the time of short work is that of fetching its code.
+// pragma says. A kernel has many of those, and short work waits for code that it fetches for the first time.
 TCU_DEVICE int opaque(int n) {
 #if TCU_DEVICE_CODE
   asm volatile("" : "+r"(n));
@@ -78,7 +81,6 @@ template <class T, int V>
 TCU_DEVICE void store_vector(T *p, const Vec<T, V> &v) {
   __stcs(reinterpret_cast<word_t<T, V> *>(p), __builtin_bit_cast(word_t<T, V>, v));
 }
-
 // V elements as one word where they are one access, and as they are where they are not.
 template <class T, int V, bool kWord = (V > 1 && sizeof(T) * V <= 16)>
 struct Raw {

@@ -7,6 +7,8 @@
 namespace tcu::cuda {
 // Zeroed workspace: 4 bytes for each cell (an output, or a tile of them), padded to 16.
 TCU_FN constexpr int64_t counter_bytes(int64_t cells) { return (cells * 4 + 15) / 16 * 16; }
+// Of the parts' states, what a thread of the block that puts them together reads at a time.
+inline constexpr int kPartBytes = 64;
 }  // namespace tcu::cuda
 
 #if defined(TCU_KERNELS)
@@ -16,11 +18,10 @@ namespace tcu::cuda {
 // have left. Zeroed workspace: the cells' tickets.
 // Called by every thread of the block, after its states are written. True in all threads of the block that came last of `n` to
 // this ticket: then it sees what the others have written.
-template <class P>
-TCU_DEVICE bool is_last(const P &p, int64_t ticket, int64_t n) {
+TCU_DEVICE bool is_last(void *tickets, int64_t ticket, int64_t n) {
   TCU_SHARED(unsigned, last, 1);
   __syncthreads();
-  unsigned *const at = static_cast<unsigned *>(p.zeroed) + ticket;
+  unsigned *const at = static_cast<unsigned *>(tickets) + ticket;
   if (threadIdx.x == 0) {
     last[0] = count_ordered(at) + 1 == unsigned(n);
     if (last[0]) *at = 0;

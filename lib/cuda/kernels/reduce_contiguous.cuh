@@ -4,8 +4,8 @@
 // fastest R mode, a row, in vectors of 16 bytes, kItems in flight each; elements before a row's first aligned address and
 // after its last whole vector go one by one, and so do all where an input is misaligned against the first or not contiguous.
 // Of further R modes, lanes that a short row leaves idle take other rows.
-// With p.split > 1 (lanes == block) a row, or the list of rows, is cut into parts of p.chunk, which are put together
-// in order (device/split.cuh).
+// With p.split > 1 (lanes == block) a part is p.chunk pieces, p.detail of which are a row; the parts are put together in order
+// (device/split.cuh).
 // A thread adds into S accumulators, those form a tree, and so do the lanes: the error of a sum grows like
 // n / (lanes S) + log(lanes S).
 #pragma once
@@ -76,19 +76,19 @@ struct reduce_contiguous {
   TCU_DEVICE static State segment(const P &p, const Offsets<N, Index> &o, Index part, int lane, int lanes) {
     State s[S];
     clear(s);
-    // A part is a piece of the only row, or some of the rows.
-    const Index extent = Index(p.mode[p.n_kept].extent), chunk = Index(p.chunk);
-    const bool one = p.n_folded == 1;
-    const Index all = one ? extent : divide(Index(p.folded), p.mode[p.n_kept].divisor);
-    const Index begin = part * chunk, end = begin + chunk < all ? begin + chunk : all;
-    int across = one ? lanes : 1;  // lanes that one row is worth
+    const Index extent = Index(p.mode[p.n_kept].extent), rows = divide(Index(p.folded), p.mode[p.n_kept].divisor), chunk = Index(p.chunk);
+    const Index pieces = p.detail, length = pieces > 1 ? (extent / pieces + 16) / 16 * 16 : extent;
+    const Index begin = part * chunk, end = rows * pieces - begin > chunk ? begin + chunk : rows * pieces;
+    int across = 1;  // lanes that one piece is worth
 #pragma unroll 1
-    while (across < lanes && Index(across) * V < extent) across *= 2;
+    while (across < lanes && Index(across) * V < length) across *= 2;
 #pragma unroll 1
-    for (Index r = one ? Index(0) : begin + quotient(lane, across); r < (one ? Index(1) : end); r += quotient(lanes, across)) {
+    for (Index i = begin + quotient(lane, across); i < end; i += quotient(lanes, across)) {
+      const Index r = pieces > 1 ? i / pieces : i, from = (i - r * pieces) * length;
+      if (from >= extent) continue;
       Offsets<N, Index> at = o;
       decode(at, p, p.n_kept + 1, p.n_kept + p.n_folded, r);
-      row(p, s, at, one ? begin : Index(0), one ? end : extent, remainder(lane, across), across);
+      row(p, s, at, from, extent - from > length ? from + length : extent, remainder(lane, across), across);
     }
     return combine_all<F>(s);
   }
@@ -130,9 +130,9 @@ struct ReduceContiguous {
     const Mode *const r = fastest(p, Role::R);
     return r && reads_along(p, *r) && !jumps_along(p, *r) && !scattered(p, *r);
   }
-  // Many rows of less than two vectors, whose ends are most of them: element by element is faster.
+  // Several short rows, whose ends are much of them: element by element is faster.
   static bool scattered(const Problem &p, const Mode &r) {
-    return p.modes.n_of(Role::R) > 1 && r.extent < 2 * vector_of(p, false) && p.reduced() >= 192 && !ReduceRows::accepts(p);
+    return p.modes.n_of(Role::R) > 1 && r.extent < 64 && !ReduceRows::accepts(p);
   }
   static int64_t rows(const Problem &p) { return p.reduced() / std::max<int64_t>(fastest(p, Role::R)->extent, 1); }
   // Threads for one output: as few as still fill the device, since putting lanes together costs; a thread has between one
@@ -146,7 +146,7 @@ struct ReduceContiguous {
   }
   static LaunchConfig configure_lanes(const char *row, const Problem &p, const Device &d, int lanes) {
     LaunchConfig c;
-    c.block = kThreads, c.lanes = lanes, c.vector = vector_of(p, false), c.chunk = p.reduced();
+    c.block = kThreads, c.lanes = lanes, c.vector = vector_of(p, false), c.detail = 1;
     c.grid = persistent_grid(row, p, d, ceil_div(p.kept(), kThreads / lanes));
     return c;
   }

@@ -59,7 +59,8 @@ struct reduce_general {
 #endif
 
 #if !defined(__CUDACC__)
-#include "cuda/row.h"
+#include "kernels/reduce_rows.cuh"
+#include "kernels/reduce_strided.cuh"
 
 namespace tcu::cuda::rows {
 
@@ -85,7 +86,9 @@ struct ReduceGeneral {
 struct ReduceTiny : ReduceGeneral {
   static constexpr int64_t kShort = 1024;  // elements of an output
   static int64_t most(const Problem &p) {  // elements in all
-    return p.reduced() <= kShort ? 1 << 17 : p.modes[0].role == Role::K ? 1 << 15 : 1 << 13;
+    const bool row = p.reduced() >= 64 && p.modes.n_of(Role::R) == 1 && ReduceRows::accepts(p);  // fast for shorter ones too
+    if (p.reduced() <= kShort && !row) return 1 << 17;
+    return p.modes[0].role == Role::K && !ReduceStrided::wide(p) ? 1 << 15 : 1 << 13;
   }
   static bool accepts(const Problem &p, const Device &) {
     if (p.kept() <= 1 || p.reduced() <= 1) return p.kept() > 1 && p.reduced() == 1;

@@ -56,7 +56,7 @@ struct reduce_shifted {
   // A block for each part of each tile; these and rows are counted in 32 bits.
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(State, shared, kThreads * (V < 8 ? V : 8));
+    TCU_SHARED(State, shared, Strided::kShared);
     const int lanes = p.lanes, rows = quotient(kThreads, lanes), width = (lanes - 1) * V;
     const int t = int(threadIdx.x), x = remainder(t, lanes), y = quotient(t, lanes);
     const Index extent = Index(p.mode[0].extent);
@@ -97,8 +97,8 @@ struct reduce_shifted {
 #pragma unroll 1
       for (; left > 0; left -= 4) round<4, true>(p, s, from, step, left, position, positions);
     }
-    State mine;
-    if (!Strided::combine_tile(p, s, mine, cell, part, Index(p.split), shared, shift) || t >= outputs) return;
+    State mine = Strided::fold_rows(s, lanes, shared, shift);
+    if (!Strided::combine_parts(p, mine, lanes * V, cell, part, int(p.split), shared) || t >= outputs) return;
     store_result<F, Out>(p, to + t * Index(p.mode[0].out), mine, p.folded);
   }
 };

@@ -93,9 +93,9 @@ namespace tcu::cuda::rows {
 struct ReduceSmall : ReduceContiguous {
   static constexpr int kItems = 4, kLanes = 32;
   static bool accepts(const Problem &p, const Device &d) {
-    // By reduce.contiguous: several rows, as one list, and a single output.
-    const bool as_rows = ReduceRows::accepts(p) && (p.modes.n_of(Role::R) > 1 || p.kept() == 1);
-    return !as_rows && (ReduceContiguous::accepts(p, d) || ReduceStaged::accepts(p)) &&
+    // Of a few segments of vectors reduce.contiguous has more in flight.
+    const bool few = ReduceRows::accepts(p) && (p.kept() == 1 || (p.reduced() >= 64 && p.reduced() * p.kept() < 1 << 18));
+    return p.modes.n_of(Role::R) == 1 && !few && (ReduceContiguous::accepts(p, d) || ReduceStaged::accepts(p)) &&
            p.reduced() <= kItems * kLanes * vector_of(p, false);
   }
   // One row an output, and vectors throughout.

@@ -11,12 +11,16 @@ namespace tcu::cuda::rows {
 
 struct ReduceSplit {
   static constexpr int64_t kLeast = 4096;      // elements that a part should have, at the least
-  static constexpr int64_t kWorth = 8 * kLeast;  // elements of a cell for which it pays to have parts
   static bool contiguous(const Problem &p) { return p.modes.size() > 0 && p.modes[0].role == Role::R && reads_along(p, p.modes[0]); }
-  // Too few cells to fill the device, and enough in each for two parts.
+  // Too few cells to fill the device, and enough in each for parts to pay.
   static bool accepts(const Problem &p, const Device &d) {
     const int64_t n = cells(p);
-    return n > 0 && n < busy(p, d) && p.reduced() * cell_width(p) >= kWorth;
+    return n > 0 && n < busy(p, d) && p.reduced() * cell_width(p) >= worth(p);
+  }
+  // Elements of a cell for which it pays to have parts: rounds of a block, 8 vectors a thread, that take as long as to put these together.
+  static int64_t worth(const Problem &p) {
+    const int64_t round = 8 * kThreads, v = vector_of(p, false);
+    return contiguous(p) ? std::max(8 * kLeast, 3 * round * v) : ReduceStrided::wide(p) ? 12 * round * v : 16 * round;
   }
   // Blocks that keep the memory busy: rows of neighbouring outputs have many loads in flight in each.
   static int64_t busy(const Problem &p, const Device &d) {
@@ -35,7 +39,7 @@ struct ReduceSplit {
   // Outputs, or tiles of them; 0 where neither body fits.
   static int64_t cells(const Problem &p) {
     if (contiguous(p)) return p.kept();
-    if (ReduceStrided::fits(p)) return ceil_div(ReduceStrided::vectors(p), lanes(p));
+    if (ReduceStrided::fits(p) && !ReduceStrided::narrow(p)) return ceil_div(ReduceStrided::vectors(p), lanes(p));
     return 0;
   }
   static int lanes(const Problem &p) {  // such that a block has several rows
@@ -58,31 +62,37 @@ struct ReduceSplit {
     LaunchConfig c;
     c.block = kThreads;
     int64_t units, elements;  // that are cut, and elements in one
-    int64_t states = 1;       // of one part
+    int64_t turn = 0;         // units of a turn, where parts take turns
+    int64_t width = 1;        // outputs of a cell
     if (contiguous(p)) {
       const int64_t rows = ReduceContiguous::rows(p), extent = fastest(p, Role::R)->extent;
       c.lanes = kThreads, c.vector = vector_of(p, false), c.variant = ReduceRows::accepts(p) ? 3 : 0;
-      if (c.variant == 3) units = p.reduced() / (ReduceRows::kItems * kThreads * c.vector), elements = p.reduced() / std::max<int64_t>(units, 1);
-      else if (rows == 1) units = extent, elements = 1;
-      else units = rows, elements = extent;
+      if (c.variant == 3) {
+        units = p.reduced() / (ReduceRows::kItems * kThreads * c.vector), elements = p.reduced() / std::max<int64_t>(units, 1);
+      } else {  // pieces of rows, where these are fewer than parts
+        c.detail = int(ceil_div(parts_for(cells(p), busy(p, d), p.reduced() / kLeast), rows));
+        units = rows * c.detail, elements = ceil_div(extent, c.detail);
+      }
     } else {
       c.variant = ReduceStrided::wide(p) ? 2 : 1;
       c.lanes = lanes(p), c.vector = c.variant == 2 ? vector_of(p, false) : 1;
       c.detail = ReduceStrided::together(p);
       units = p.reduced() / c.detail, elements = int64_t(c.lanes) * c.vector;
-      states = elements;
+      turn = 8 * kThreads / c.lanes;  // as many as a block has in flight
+      width = c.detail > 1 ? p.kept() : elements;
     }
     const int64_t n = cells(p);
     const int64_t most = std::clamp<int64_t>(units * elements / kLeast, 1, std::max<int64_t>(units, 1));
-    const int64_t parts = parts_for(n, busy(p, d), most);
-    c.chunk = ceil_div(units, parts);
-    if (units > 1 && elements == 1) c.chunk = ceil_div(c.chunk, 16) * 16;  // parts start on vectors where the row does
-    c.split = c.variant == 3 ? parts : ceil_div(units, c.chunk);
+    int64_t parts = parts_for(n, busy(p, d), most);
+    const int64_t trip = std::max<int64_t>(kPartBytes * kThreads / (width * state_bytes(p)), 1);  // parts that the last block reads at a time
+    if (const int64_t whole = parts / trip * trip; whole * 8 > parts * 7) parts = whole;
+    c.chunk = turn > 0 && n <= 16 && units >= 2 * turn * parts ? turn : ceil_div(units, parts);
+    c.split = c.variant == 3 ? parts : std::min(parts, ceil_div(units, c.chunk));
     c.grid = std::min<int64_t>(n * c.split, INT32_MAX);
     if (c.split > 1) {
       const bool published = contiguous(p);  // else tickets, and the states in the rest
       c.zeroed_bytes = size_t(counter_bytes(n) + (published ? n * c.split * published_words(state_bytes(p)) * 8 : 0));
-      c.workspace_bytes = c.zeroed_bytes + (published ? 0 : size_t(n * c.split * states * state_bytes(p)));
+      c.workspace_bytes = c.zeroed_bytes + (published ? 0 : size_t(n * c.split * width * state_bytes(p)));
       c.leaves_zero = true;
     }
     return c;

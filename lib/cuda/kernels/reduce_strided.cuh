@@ -4,7 +4,8 @@
 // extent and every stride allow; else V is 1. The rows meet in shared memory; then a thread has one output of the tile.
 // Where there are so few outputs that a row of them is short, p.detail rows, one after another in memory, are read as one; what
 // belongs to an output meets at the end.
-// With p.split > 1 the rows are cut into parts of p.chunk, and the last block to finish combines them (device/split.cuh).
+// With p.split > 1 there are so many parts, which take turns of p.chunk rows, and the last block to finish puts them together
+// (device/split.cuh).
 #pragma once
 #include "device/append.cuh"
 #include "device/split.cuh"
@@ -19,8 +20,8 @@ struct reduce_strided {
   static constexpr int V = kWide ? kVector<typename Map::Inputs> : 1;
   static constexpr int N = Map::Inputs::size;
   static constexpr int kResident = resident<F, V>(4), kItems = N == 1 && register_bytes<F>(V) <= 32 ? 8 : 4;
-
-  static constexpr int kParts = register_bytes<F>(V) <= 16 ? 8 : register_bytes<F>(V) <= 32 ? 4 : 1;  // whose states are in flight
+  static constexpr int kShared = kThreads * (V < 8 ? V : 8);  // states
+  static constexpr int kParts = kPartBytes / sizeof(State);   // whose states a thread has in flight
 
   enum class Rows { kApart, kScattered, kAny };  // see rows_of
 
@@ -90,51 +91,61 @@ struct reduce_strided {
     State all = F::identity();
     if (t < lanes * W) {
       const int of = t + first < lanes * W ? t + first : t + first - lanes * W;
+      const int groups = quotient(kThreads, across);
 #pragma unroll 1
-      for (int g = 0; g < quotient(kThreads, across); ++g) all = F::combine(all, slot(g, of % W, of / W));
+      for (int g = 0; g < groups; g += 4) {
+        State some[4];
+#pragma unroll
+        for (int k = 0; k < 4; ++k) some[k] = slot(g + k < groups ? g + k : g, of % W, of / W);
+#pragma unroll
+        for (int k = 0; k < 4; ++k)
+          if (g + k < groups) all = F::combine(all, some[k]);
+      }
     }
     return all;
   }
+  TCU_DEVICE static State fold_rows(State s, int lanes, State *shared) {
+    State one[1] = {s};
+    return fold_rows(one, lanes, shared);
+  }
 
-  // The block's rows, and then the tile's parts, in a fixed order: `mine` is the thread's of fold_rows. False in the blocks that
-  // have no more to do.
+  // The parts of a tile of `width` outputs as one, in a fixed order: `mine` is thread t's of output t, of this part and then of all.
+  // False in the blocks that have no more to do.
   template <class P>
-  TCU_DEVICE static bool combine_tile(const P &p, State (&s)[V], State &mine, Index tile, Index part, Index split, State *shared,
-                                      int first = 0) {
-    const int lanes = p.lanes, t = int(threadIdx.x), x = remainder(t, lanes), y = quotient(t, lanes);
-    const int rows = quotient(kThreads, lanes), tile_width = lanes * V;
-    bool whole = split == 1;
+  TCU_DEVICE static bool combine_parts(const P &p, State &mine, int width, Index tile, int part, int split, State *shared) {
+    if (split == 1) return true;
+    const Whole whole = meet(mine, static_cast<State *>(p.workspace) + tile * split * width, width, p.zeroed, tile, part, split, shared);
+    mine = whole.state;
+    return whole.here;
+  }
+  struct Whole {
+    State state;
+    bool here;
+  };
+  // A function of its own: its registers would else be taken from the loop that reads the rows, where a load then waits for another.
+  TCU_APART static Whole meet(State mine, State *parts, int width, void *tickets, int64_t tile, int part, int split, State *shared) {
+    const int t = int(threadIdx.x);
+    if (t < width) parts[part * width + t] = mine;
+    if (!is_last(tickets, tile, split)) return {mine, false};
+    mine = F::identity();
+    const int rows = split > kParts ? quotient(kThreads, width) : 1, step = rows * width, n = split * width;
+    const int last = n - width + remainder(t, width);
 #pragma unroll 1
-    for (;;) {  // once for the part, and once for all parts: the second time the code is in the caches
-      mine = fold_rows<V>(s, lanes, shared, first);
-      if (whole) break;
-      State *const parts = static_cast<State *>(p.workspace) + tile * split * tile_width;
-      if (t < tile_width) parts[part * tile_width + t] = mine;
-      if (!is_last(p, tile, split)) break;
-      whole = true, first = 0;
+    for (int at = remainder(t, step); at < n; at += kParts * step) {
+      State left[kParts];
 #pragma unroll
-      for (int v = 0; v < V; ++v) s[v] = F::identity();
-#pragma unroll 1
-      for (Index r = y; r < split; r += kParts * rows) {
-        State left[kParts][V];
+      for (int k = 0; k < kParts; ++k) left[k] = parts[unsigned(at + k * step < last ? at + k * step : last)];
 #pragma unroll
-        for (int k = 0; k < kParts; ++k)
-#pragma unroll
-          for (int v = 0; v < V; ++v)
-            left[k][v] = parts[(r + k * rows < split ? r + k * rows : split - 1) * tile_width + x * V + v];
-#pragma unroll
-        for (int k = 0; k < kParts; ++k)
-#pragma unroll
-          for (int v = 0; v < V; ++v)
-            if (r + k * rows < split) s[v] = F::combine(s[v], left[k][v]);
-      }
+      for (int k = 0; k < kParts; ++k)
+        if (at + k * step < n) mine = F::combine(mine, left[k]);
     }
-    return whole;
+    if (rows > 1) mine = fold_rows(mine, width, shared);
+    return {mine, true};
   }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(State, shared, kThreads * (V < 8 ? V : 8));
+    TCU_SHARED(State, shared, kShared);
     const int lanes = p.lanes, t = int(threadIdx.x), x = remainder(t, lanes), y = quotient(t, lanes), rows = quotient(kThreads, lanes);
     const int tile_width = lanes * V;
     const Index together = Index(p.detail), kept = Index(p.kept), split = Index(p.split);
@@ -154,9 +165,10 @@ struct reduce_strided {
           element -= q * Index(p.mode[0].extent);
           decode(o, p, 1, p.n_kept, q);
         }
-        const Index begin = part * Index(p.chunk), folded = quotient(Index(p.folded), p.detail);
-        const Index end = folded - begin > Index(p.chunk) ? begin + Index(p.chunk) : folded;
-        column(p, s, o, element, begin, end, Index(y), Index(rows));
+        const Index folded = quotient(Index(p.folded), p.detail), chunk = Index(p.chunk), round = split * chunk;
+#pragma unroll 1
+        for (Index begin = part * chunk; begin < folded; begin = folded - begin > round ? begin + round : folded)
+          column(p, s, o, element, begin, folded - begin > chunk ? begin + chunk : folded, Index(y), Index(rows));
       }
       if (rows == 1) {  // and one part: the thread's own outputs
         if (!inside) continue;
@@ -174,13 +186,10 @@ struct reduce_strided {
         for (int v = 0; v < V; ++v) store_result<F, Out>(p, at + v * stride, s[v], p.folded);
         continue;
       }
-      State mine;
-      if (!combine_tile(p, s, mine, tile, part, split, shared)) continue;
-      int width = tile_width;
-      if (together > 1) {
-        State own[1] = {mine};
-        mine = fold_rows<1>(own, width = int(kept), shared);
-      }
+      State mine = fold_rows(s, lanes, shared);
+      const int width = together > 1 ? int(kept) : tile_width;
+      if (together > 1) mine = fold_rows(mine, width, shared);
+      if (!combine_parts(p, mine, width, tile, int(part), int(split), shared)) continue;
       if (t < width && tile * width + t < kept) {
         Offsets<N, Index> to;
         decode(to, p, 0, p.n_kept, tile * width + t);
@@ -203,7 +212,15 @@ struct ReduceStrided {
   static bool fits(const Problem &p) {
     return p.modes.size() >= 2 && p.modes[0].role == Role::K && fastest(p, Role::R) && reads_along(p, p.modes[0]);
   }
-  static bool accepts(const Problem &p, const Device &) { return fits(p) && !jumps_along(p, p.modes[0]); }
+  static bool accepts(const Problem &p, const Device &) {
+    const bool few = !wide(p) && p.reduced() <= 5;  // single elements, and fewer of them than could be in flight
+    return fits(p) && !jumps_along(p, p.modes[0]) && !few && !narrow(p);
+  }
+  // Rows of single elements in several places, too short to be worth a block's, with not so many of them that these would be cut.
+  static bool narrow(const Problem &p) {
+    return !wide(p) && p.modes.n_of(Role::K) > 1 && p.modes[0].extent < (p.n_inputs > 1 ? kThreads : 8) && p.reduced() >= 512 &&
+           p.reduced() <= 4096;
+  }
   // Rows that are read as one: they lie one after another, and are shorter than the 128 bytes that are worth an access.
   static int together(const Problem &p) {
     const int v = vector_of(p, false);

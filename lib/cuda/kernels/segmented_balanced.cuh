@@ -392,7 +392,7 @@ struct segmented_balanced {
     }
     __syncthreads();
     if (threadIdx.x == 0) left.head[blockIdx.x] = crossing[0];
-    if (is_last(p, 0, gridDim.x)) join(p, path, left, tails, opens);
+    if (is_last(p.zeroed, 0, gridDim.x)) join(p, path, left, tails, opens);
   }
 };
 
