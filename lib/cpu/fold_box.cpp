@@ -18,7 +18,8 @@ void fold_lanes(const Folds &f, int bytes, void *acc, const void *src, int64_t l
   f.rows(acc, wide, lanes, 1, 0, fresh);
 }
 
-void fold_box(const Folds &f, int bytes, const Box &box, const void *tile, int64_t stride, void *acc, bool fresh, char *scratch) {
+void fold_box(const Folds &f, int bytes, const Box &box, const void *tile, int64_t stride, void *acc, bool fresh, char *scratch,
+              bool stream) {
   struct {
     int64_t extent;
     bool reduced;
@@ -35,8 +36,8 @@ void fold_box(const Folds &f, int bytes, const Box &box, const void *tile, int64
   while (n) {
     if (m[0].reduced) {
       const int64_t count = total / m[0].extent;
-      if (n == 1 && fresh) return f.segments(acc, from, m[0].extent, 1);
-      f.segments(to, from, m[0].extent, count);
+      if (n <= 2 && fresh) return f.segments(acc, from, m[0].extent, count, stream);
+      f.segments(to, from, m[0].extent, count, false);
       total = count;
       for (int i = 1; i < n; ++i) m[i - 1] = m[i];
       --n;
@@ -44,9 +45,12 @@ void fold_box(const Folds &f, int bytes, const Box &box, const void *tile, int64
       break;
     } else {
       const int64_t lanes = m[0].extent, rows = m[1].extent, outer = total / (lanes * rows);
-      if (outer == 1) return fold_lanes(f, bytes, acc, from, lanes, rows, stride ? stride : lanes, fresh);
+      const bool last = n <= 3;
+      char *const into = last ? static_cast<char *>(acc) : to;
       for (int64_t o = 0; o < outer; ++o)
-        fold_lanes(f, bytes, to + o * lanes * bytes, from + o * lanes * rows * bytes, lanes, rows, lanes, true);
+        fold_lanes(f, bytes, into + o * lanes * bytes, from + o * lanes * rows * bytes, lanes, rows, stride ? stride : lanes,
+                   fresh || !last);
+      if (last) return;
       total = lanes * outer;
       m[0].extent *= m[2].extent;
       for (int i = 3; i < n; ++i) m[i - 2] = m[i];

@@ -7,7 +7,9 @@ namespace tcu::cpu {
 
 // acc: one element per kept element of the box, in their order; not read when fresh. scratch: room for two tiles.
 // stride: 0, or for a box of one K and one R mode that is folded where it lies, the distance of its rows.
-void fold_box(const Folds &f, int bytes, const Box &box, const void *tile, int64_t stride, void *acc, bool fresh, char *scratch);
+// stream: as of Folds::segments, for what is fresh.
+void fold_box(const Folds &f, int bytes, const Box &box, const void *tile, int64_t stride, void *acc, bool fresh, char *scratch,
+              bool stream = false);
 
 // Folds a row of `lanes` many times over: few lanes are first widened over several rows, so that vectors are full.
 void fold_lanes(const Folds &f, int bytes, void *acc, const void *src, int64_t lanes, int64_t rows, int64_t stride, bool fresh);

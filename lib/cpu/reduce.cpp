@@ -40,6 +40,20 @@ bool is_direct(const Problem &p) {
   return p.expr->is_identity() && p.in[0] == p.acc && p.op != ReduceOp::norm && (!truth || p.op != ReduceOp::count);
 }
 
+bool streams(const Problem &p) { return p.kept() * bytes_of(p.out) >= kStreamBytes && !p.reads_out; }
+
+// Whether a box is segments side by side: no mode is kept before one that is reduced.
+bool is_segments(const Grid &g) {
+  bool kept = false, reduced = false;
+  for (int m = 0; m < g.n; ++m) {
+    if (g.axis[m].step == 1) continue;
+    if (kept_axis(g, m)) kept = true;
+    else if (kept) return false;
+    else reduced = true;
+  }
+  return reduced;
+}
+
 Grid grid_of(const Problem &p, const ReduceCut &how) {
   Grid g = Grid::of(p.modes, p.n_operands());
   // Several rows of a kept box at least, where what is done for each kept element is more than an addition.
@@ -98,6 +112,7 @@ std::shared_ptr<const void> prepare_reduce(const Problem &p, const ReduceCut &ho
   r->cascade = (rule == Accumulate::Widen || has_finish(p.op)) && (k == Kind::Float || k == Kind::Complex);
   r->grid = grid_of(p, how);
   r->parts = parts_of(p, how);
+  r->stream = streams(p);
   r->tile = r->grid.box_elements();
   r->kept_box = 1;
   for (int m = 0; m < r->grid.n; ++m)
@@ -118,6 +133,7 @@ struct Worker {
   int64_t *at;
   int used[kLevels] = {};  // additions that a level has taken
   Walk reduced;
+  void *straight = nullptr;  // where the results belong, if the fold may leave them there
 
   static size_t level_bytes(const ReducePlan &r) { return (size_t(r.state_bytes()) + 63) / 64 * 64 + 64; }
   static size_t bytes(const ReducePlan &r) {
@@ -133,7 +149,7 @@ struct Worker {
     scratch = made + (r.states.combine ? level_bytes(r) : 0);
     reduced = Walk::over(r.grid, [&](int m) { return !kept_axis(r.grid, m); });
   }
-  void *level(int i) { return levels + size_t(i) * level_bytes(r); }
+  void *level(int i) { return i == 0 && straight ? straight : levels + size_t(i) * level_bytes(r); }
 
   void start(int64_t kept) {
     std::fill_n(used, kLevels, 0);
@@ -183,7 +199,7 @@ struct Worker {
           r.states.of_tile(box, tile, made, r.kept_box, scratch);
           r.combine(level(0), made, kept, used[0] == 0);
         } else {
-          fold_box(r.folds, r.acc_bytes, box, tile, stride, level(0), used[0] == 0, scratch);
+          fold_box(r.folds, r.acc_bytes, box, tile, stride, level(0), used[0] == 0, scratch, r.stream && straight);
         }
         carry(kept);
       }
@@ -217,6 +233,9 @@ void launch_reduce(const Plan &plan, const Execution &e, Backend &) {
   const auto is_kept = [&](int m) { return kept_axis(g, m); };
   const int64_t kept_boxes = g.boxes(is_kept), reduced_boxes = g.boxes([&](int m) { return !is_kept(m); });
   const Results results(r, p, e);
+  // The fold of one box is the result: it is left where it belongs, past the caches if need be.
+  const bool straight = is_segments(g) && reduced_boxes == 1 && !r.is_arg && !r.states.combine && !r.finish &&
+                        !results.out.program.computes();
   const Numbers numbers(r.pre, e);
   const int64_t work = kept_boxes * reduced_boxes * r.tile;
   const size_t worker_bytes = (Worker::bytes(r) + 127) / 64 * 64;
@@ -234,6 +253,7 @@ void launch_reduce(const Plan &plan, const Execution &e, Backend &) {
       const int64_t part = u % parts;
       walk.seek(g, u / parts);
       const Box box(g, walk, nullptr, true, false);
+      if (straight) worker.straight = writer.straight(walk, box);
       worker.fold(walk, box.elements, reduced_boxes * part / parts, reduced_boxes * (part + 1) / parts);
       if (parts == 1) {
         const auto [result, second] = worker.found(box.elements);

@@ -22,6 +22,7 @@ struct ReducePlan {
   ArgFolds arg;
   ReduceOp op;
   bool is_arg, cascade;
+  bool stream;     // the outputs go past the caches
   Grid grid;
   States states;   // where a state is several numbers
   Finish finish;
@@ -66,6 +67,15 @@ class Writer {
   Writer(const ReducePlan &plan, const Results &to, char *zone) : r(plan), out(plan, to.out, zone) {
     if (to.second.dtype != DType::none) second.emplace(plan, to.second, zone + One::bytes(plan, to.out));
   }
+  ~Writer() {
+    if (r.stream) flush_streams();
+  }
+  // Where a kept box's results lie side by side, for those that need no conversion; else null.
+  void *straight(const Walk &kept_walk, const Box &box) const {
+    int64_t offset[kMaxOperands] = {};
+    kept_walk.offsets(r.grid, 1, offset);
+    return box.flat(0) ? out.at(offset[0]) : nullptr;
+  }
   void write(const Walk &kept_walk, const Box &box, const void *acc, const void *second_acc) {
     int64_t offset[kMaxOperands] = {};
     kept_walk.offsets(r.grid, 1, offset);
@@ -83,8 +93,9 @@ class Writer {
     }
     One(const ReducePlan &r, const Results::One &result, char *zone)
         : to(result), types{to.post, to.dtype}, machine(to.program, to.numbers, types, r.kept_box, zone) {}
+    char *at(int64_t offset) const { return static_cast<char *>(to.data) + offset * bytes_of(to.dtype); }
     void write(const Box &box, int64_t offset, const void *acc) {
-      char *const at = static_cast<char *>(to.data) + offset * bytes_of(to.dtype);
+      char *const at = this->at(offset);
       machine.point(0, acc);
       if (to.reads_out) machine.load(1, box, 0, at);
       void *const into = box.flat(0) ? static_cast<void *>(at) : machine.tile();

@@ -1,6 +1,6 @@
 // reduce.small: "R K ...", many short segments side by side.
-// A box is as many segments as fill a tile. All of them are folded together: an even extent is halved by one flat loop over
-// the tile, again and again, so that no loop is as short as a segment. Threads share the kept boxes.
+// A box is as many segments as fill a tile. Whole vectors of segments are folded together (short_segments-inl.h), so that no loop
+// is as short as a segment. Results lie where they belong as soon as they are folded. Threads share the kept boxes.
 #include "cpu/reduce.h"
 #include "cpu/rows.h"
 

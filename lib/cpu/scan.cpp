@@ -124,7 +124,7 @@ void LineScanner::total(const Walk &kept, int64_t first, int64_t last, void *car
     const void *from = evaluate(box, offset);
     const int64_t lanes = lanes_of(box);
     if (lanes == 1) {
-      r_.folds.segments(again_, from, box.elements, 1);
+      r_.folds.segments(again_, from, box.elements, 1, false);
       r_.folds.rows(carry, again_, 1, 1, 0, false);
     } else {
       fold_lanes(r_.folds, r_.acc_bytes, carry, from, lanes, box.elements / lanes, lanes, false);

@@ -77,7 +77,7 @@ struct Segments {
         r.states.of_tile(box, tile, part, 1, scratch);
         r.states.combine(best, part, 1, 1);
       } else {
-        r.folds.segments(part, tile, box.elements, 1);
+        r.folds.segments(part, tile, box.elements, 1, false);
         r.folds.rows(best, part, 1, 1, 0, fresh);
       }
       fresh = false;

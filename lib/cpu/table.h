@@ -17,8 +17,9 @@ struct Folds {
   // acc[j] = fold of acc[j] (unless fresh) and src[j + r * stride], 0 <= r < rows, for each j < lanes. The tree over r
   // depends on rows alone: the same bits on every target.
   void (*rows)(void *acc, const void *src, int64_t lanes, int64_t rows, int64_t stride, bool fresh) = nullptr;
-  // out[k] = fold of src[k * extent + r], r < extent, for each k < count.
-  void (*segments)(void *out, const void *src, int64_t extent, int64_t count) = nullptr;
+  // out[k] = fold of src[k * extent + r], r < extent, for each k < count. The tree depends on the extent alone. stream: past the
+  // caches where segments are short; flush_streams() as below.
+  void (*segments)(void *out, const void *src, int64_t extent, int64_t count, bool stream) = nullptr;
   // Scans `rows` rows of `lanes` neighbours each; carry[lanes] goes in and out. out may be src.
   void (*scan)(void *out, const void *src, int64_t lanes, int64_t rows, void *carry, bool exclusive) = nullptr;
 };

@@ -56,108 +56,78 @@ template <class Op, class T> void rows(void *acc, const void *from, int64_t lane
 #undef TREE8
 }
 
-// Short segments. A multiple of 8 is first added up to 8. An even extent is halved as long as it is even: pairs never
-// straddle segments, so that one flat loop does all of them. An odd one is walked with its stride.
-template <class Op, class T> void halve(T *o, const T *s, int64_t n) {
-#pragma GCC ivdep
-  for (int64_t i = 0; i < n; ++i) o[i] = Op::f(s[2 * i], s[2 * i + 1]);
-}
-template <class Op, class T, int E> void strided(T *o, const T *s, int64_t count) {
-#pragma GCC ivdep
-  for (int64_t k = 0; k < count; ++k) {
-    T x = s[E * k];
-    for (int r = 1; r < E; ++r) x = Op::f(x, s[E * k + r]);
-    o[k] = x;
-  }
-}
-
-// Eight neighbours at a time, so that one element in eight is left to halve, which takes shuffles.
-template <class Op, class T> void eights(T *o, const T *s, int64_t extent, int64_t count) {
-  for (int64_t k = 0; k < count; ++k, s += extent, o += 8) {
-    T x[8];
-    for (int j = 0; j < 8; ++j) x[j] = Op::f(s[j], s[8 + j]);
-    for (int64_t r = 16; r < extent; r += 8)
-      for (int j = 0; j < 8; ++j) x[j] = Op::f(x[j], s[r + j]);
-    for (int j = 0; j < 8; ++j) o[j] = x[j];
-  }
-}
-
 inline constexpr int64_t kLanes = 64;    // side by side in one long segment
+inline constexpr int64_t kLong = 256;    // elements from which a segment gets them: 200 float32 are 20 % faster without, 300 are 5 % slower
 inline constexpr int64_t kRun = 8;       // rows of lanes that are added up in registers
-// Elements halved at a time, in a buffer on the stack. Few, so that the loads of the next ones begin while these are halved;
-// fetched ahead as well, segments of 16 from memory take 20 % less time than with 2048 and no fetching.
-inline constexpr int64_t kBlock = 512;
 
-// Odd segments of any extent, all of them a step at a time. (Chains along each segment would be as fast, but g++ 12.2
-// vectorizes them as one reduction and, for integers, drops terms; test_tiles.cpp has the case.)
-template <class Op, class T> void together(T *o, const T *s, int64_t extent, int64_t count) {
-  for (int64_t k = 0; k < count; ++k) o[k] = s[extent * k];
-  for (int64_t r = 1; r < extent; ++r) {
-#pragma GCC ivdep
-    for (int64_t k = 0; k < count; ++k) o[k] = Op::f(o[k], s[extent * k + r]);
+#include "cpu/fold_vector-inl.h"
+#include "cpu/short_segments-inl.h"
+
+// Folds n rows of kLanes one after the other, and that onto the lanes.
+template <class Op, class T> HWY_INLINE void run(T *__restrict lane, const T *__restrict s, int64_t n, bool fresh) {
+  if constexpr (kVectors<Op, T>) {
+#if HWY_TARGET != HWY_SCALAR
+    using P = Vector<Op, T, 16>;
+    const int64_t w = P::lanes();
+    for (int64_t j = 0; j < kLanes; j += 4 * w) {
+      typename P::V a = P::load(s + j), b = P::load(s + j + w), c = P::load(s + j + 2 * w), d = P::load(s + j + 3 * w);
+      for (int64_t k = 1; k < n; ++k) {
+        const T *const row = s + k * kLanes + j;
+        a = P::fold(a, P::load(row)), b = P::fold(b, P::load(row + w));
+        c = P::fold(c, P::load(row + 2 * w)), d = P::fold(d, P::load(row + 3 * w));
+      }
+      T *const o = lane + j;
+      if (!fresh) {
+        a = P::fold(P::load(o), a), b = P::fold(P::load(o + w), b);
+        c = P::fold(P::load(o + 2 * w), c), d = P::fold(P::load(o + 3 * w), d);
+      }
+      P::store(a, o), P::store(b, o + w), P::store(c, o + 2 * w), P::store(d, o + 3 * w);
+    }
+#endif
+  } else {
+    T x[kLanes];
+    for (int64_t j = 0; j < kLanes; ++j) x[j] = s[j];
+    for (int64_t k = 1; k < n; ++k)
+      for (int64_t j = 0; j < kLanes; ++j) x[j] = Op::f(x[j], s[k * kLanes + j]);
+    for (int64_t j = 0; j < kLanes; ++j) lane[j] = fresh ? x[j] : Op::f(lane[j], x[j]);
   }
 }
-
 // n rows of kLanes in the order of memory, which the prefetchers follow at full speed.
 template <class Op, class T> void run_rows(T *__restrict lane, const T *__restrict s, int64_t n) {
-  for (int64_t j = 0; j < kLanes; ++j) lane[j] = s[j];
+  run<Op>(lane, s, 1, true);
   int64_t r = 1;
-  for (; r + kRun <= n; r += kRun) {
-    T run[kLanes];
-    for (int64_t j = 0; j < kLanes; ++j) run[j] = s[r * kLanes + j];
-    for (int64_t k = 1; k < kRun; ++k)
-      for (int64_t j = 0; j < kLanes; ++j) run[j] = Op::f(run[j], s[(r + k) * kLanes + j]);
-    for (int64_t j = 0; j < kLanes; ++j) lane[j] = Op::f(lane[j], run[j]);
-  }
-  for (; r < n; ++r)
-    for (int64_t j = 0; j < kLanes; ++j) lane[j] = Op::f(lane[j], s[r * kLanes + j]);
+  for (; r + kRun <= n; r += kRun) run<Op>(lane, s + r * kLanes, kRun, false);
+  for (; r < n; ++r) run<Op>(lane, s + r * kLanes, 1, false);
 }
 
-template <class Op, class T> void segments(void *out, const void *from, int64_t extent, int64_t count) {
+template <class Op, class T> void segments(void *out, const void *from, int64_t extent, int64_t count, bool stream) {
   T *o = static_cast<T *>(out);
   const T *s = static_cast<const T *>(from);
   if (extent == 1) {
     for (int64_t k = 0; k < count; ++k) o[k] = s[k];
     return;
   }
-  if (extent >= 2 * kLanes) {
+  if (extent >= kLong) {
     for (int64_t k = 0; k < count; ++k, s += extent) {
       T lane[kLanes];
       const int64_t n = extent / kLanes, rest = extent - n * kLanes;
       run_rows<Op, T>(lane, s, n);
       for (int64_t j = 0; j < rest; ++j) lane[j] = Op::f(lane[j], s[n * kLanes + j]);
-      for (int64_t half = kLanes / 2; half > 0; half /= 2)
+      int64_t half = kLanes / 2;
+#if HWY_TARGET != HWY_SCALAR
+      if constexpr (kVectors<Op, T>) {
+        using P = Vector<Op, T, 16>;
+        for (; half >= P::lanes(); half /= 2)
+          for (int64_t j = 0; j < half; j += P::lanes()) P::store(P::fold(P::load(lane + j), P::load(lane + j + half)), lane + j);
+      }
+#endif
+      for (; half > 0; half /= 2)
         for (int64_t j = 0; j < half; ++j) lane[j] = Op::f(lane[j], lane[j + half]);
       o[k] = lane[0];
     }
     return;
   }
-  alignas(64) T buffer[kBlock / 2];
-  const int64_t step = kBlock / extent;
-  for (int64_t k = 0; k < count; k += step) {
-    const int64_t here = step < count - k ? step : count - k;
-    const T *cur = s + k * extent;
-    for (int64_t j = 0; j < step * extent; j += 64 / int64_t(sizeof(T))) hwy::Prefetch(cur + step * extent + j);
-    int64_t e = extent;
-    if (e % 8 == 0 && e > 8) {
-      eights<Op, T>(buffer, cur, e, here);
-      cur = buffer, e = 8;
-    }
-    while (e % 2 == 0) {
-      e /= 2;
-      T *to = e == 1 ? o + k : buffer;
-      halve<Op, T>(to, cur, here * e);
-      cur = to;
-    }
-    if (e == 1) continue;
-    T *to = o + k;
-    switch (e) {
-      case 3: strided<Op, T, 3>(to, cur, here); break;
-      case 5: strided<Op, T, 5>(to, cur, here); break;
-      case 7: strided<Op, T, 7>(to, cur, here); break;
-      default: together<Op, T>(to, cur, e, here);
-    }
-  }
+  short_segments<Op>(o, s, extent, count, stream);
 }
 
 template <bool kMax, class T> TCU_FN bool beats(T y, T x) {
@@ -185,7 +155,7 @@ template <bool kMax, class T> void arg_merge(void *best, int64_t *at, const void
 // The best value first, at the speed of max; then, only if it may win, where it stands.
 template <bool kMax, class T> void arg_run(void *best, int64_t *at, const void *from, int64_t n, int64_t position, int64_t weight) {
   T top[1];
-  segments<select_t<kMax, Max, Min>, T>(top, from, n, 1);
+  segments<select_t<kMax, Max, Min>, T>(top, from, n, 1, false);
   const T y = top[0], x = *static_cast<T *>(best);
   if (beats<kMax>(x, y)) return;
   const T *s = static_cast<const T *>(from);

@@ -157,6 +157,74 @@ TEST_CASE("NaN, infinities and the first best") {
   }
 }
 
+// A fold over dimension 0 of n elements by `count`, both starting off a vector's boundary.
+struct Folded {
+  int64_t n, count, offset = 0, stride = 1;  // of the outputs, in elements
+  DType out = DType::f32;
+  double alpha = 1, beta = 0;
+};
+template <class Want> void check_folded(ReduceOp op, const Folded &c, Want &&want) {
+  CAPTURE(tcu::info(op).name, c.n, c.count, c.offset, c.stride, tcu::info(c.out).name, c.alpha, c.beta);
+  std::vector<float> x(size_t(c.n * c.count + 1));
+  for (size_t i = 0; i < x.size(); ++i) x[i] = float((i * 7 + i / 5) % 11);
+  if (op == ReduceOp::max) x[x.size() / 2] = NAN, x[x.size() / 3] = INFINITY, x[1] = -INFINITY;
+  const int size = tcu::bytes_of(c.out);
+  std::vector<unsigned char> out(size_t((c.offset + c.stride * c.count + 1) * size));
+  const int64_t extents[] = {c.n, c.count}, kept[] = {1, c.count}, strides[] = {0, c.stride};
+  const int32_t dim = 0;
+  tcu::TensorView in{x.data() + 1, DType::f32, 2, extents, nullptr};
+  tcu::Request r;
+  r.out = {out.data() + c.offset * size, c.out, 2, kept, strides};
+  r.n_inputs = 1, r.inputs = &in, r.reads_out = c.beta != 0;
+  const tcu::Problem p = tcu::make_reduce(r, op, 1, &dim);
+  tcu::Execution e;
+  e.at.out = r.out.data, e.at.in[0] = in.data, e.alpha = number(p.acc, c.alpha), e.beta = number(p.acc, c.beta);
+  for (const char *row : {static_cast<const char *>(nullptr), "reduce.general"}) {
+    std::memset(out.data(), 0xA5, out.size());
+    for (int64_t k = 0; k < c.count; ++k) save(c.out, out.data() + (c.offset + k * c.stride) * size, 2);
+    planner().execute(*planner().plan(p, row), e, 0);
+    int64_t wrong = 0;
+    for (int64_t k = 0; k < c.count; ++k) {
+      unsigned char *const at = out.data() + (c.offset + k * c.stride) * size;
+      const double y = c.alpha * want(&x[size_t(1 + k * c.n)]) + c.beta * 2, got = load(c.out, at);
+      wrong += !(got == y || (std::isnan(got) && std::isnan(y)));
+      std::memset(at, 0xA5, size_t(size));
+    }
+    REQUIRE(wrong == 0);
+    REQUIRE(std::all_of(out.begin(), out.end(), [](unsigned char b) { return b == 0xA5; }));  // nothing beside the results
+  }
+}
+double sum_of_run(const float *s, int64_t n) {
+  double y = 0;
+  for (int64_t r = 0; r < n; ++r) y += s[r];
+  return y;
+}
+double max_of_run(const float *s, int64_t n) {
+  double y = s[0];
+  for (int64_t r = 1; r < n; ++r) y = std::isnan(y) || s[r] <= y ? y : s[r];
+  return y;
+}
+
+TEST_CASE("short segments of every extent, from anywhere to anywhere") {
+  for (int64_t n = 1; n <= 257; n += n == 70 ? 57 : n == 129 ? 126 : 1)
+    for (const int64_t count : {1, 15, 37, 4099})
+      for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max})
+        check_folded(op, {n, count, n % 5}, [&](const float *s) { return op == ReduceOp::sum ? sum_of_run(s, n) : max_of_run(s, n); });
+}
+
+TEST_CASE("short segments with more results than the caches hold") {
+  const int64_t many = (8 << 20) / 4 + 77;  // above kStreamBytes, and no multiple of anything
+  for (const int64_t n : {2, 3, 5, 8, 12})
+    for (const int64_t offset : {0, 3}) check_folded(ReduceOp::sum, {n, many, offset}, [&](const float *s) { return sum_of_run(s, n); });
+  const auto pairs = [](const float *s) { return sum_of_run(s, 2); };
+  check_folded(ReduceOp::max, {4, many, 1}, [](const float *s) { return max_of_run(s, 4); });
+  check_folded(ReduceOp::sum, {2, many, 1, 2}, pairs);                    // results with gaps
+  check_folded(ReduceOp::sum, {2, many, 1, 1, DType::f64}, pairs);        // of another dtype
+  check_folded(ReduceOp::sum, {2, 2 * many, 1, 1, DType::f16}, pairs);
+  check_folded(ReduceOp::sum, {2, many, 1, 1, DType::f32, 2, 0}, pairs);  // alpha
+  check_folded(ReduceOp::sum, {2, many, 1, 1, DType::f32, 1, 3}, pairs);  // beta
+}
+
 TEST_CASE("complex sums and products keep both parts") {
   const int64_t n = 1003;
   std::vector<tcu::c64_t> x(n, tcu::c64_t{1, 2});

@@ -1,6 +1,7 @@
 // The tables of tile functions: every op and dtype against the scalar functor that defines it, every cast against convert(),
 // and the float32 functions that are computed in their own way against long double, over all exponents.
 #include "cpu/cell.h"
+#include "cpu/combine.h"
 #include "cpu/table.h"
 #include "tensors.h"
 
@@ -133,7 +134,7 @@ template <class T> void check_folds(DType d) {
         else return tcu::convert<T>(v);
       };
       const T canary = got[count] = tcu::convert<T>(99.0);
-      f.segments(got.data(), x.data(), n, count);
+      f.segments(got.data(), x.data(), n, count, false);
       f.rows(rows.data(), x.data(), n, count, n, true);
       for (int64_t k = 0; k < count; ++k) {
         double want = tcu::convert<double>(x[size_t(k * n)]);
@@ -152,6 +153,78 @@ template <class T> void check_folds(DType d) {
 }
 TEST_CASE("folds of every extent, for every accumulator") {
 #define X(d) check_folds<tcu::cpu::compute_of<DType::d>::type>(DType::d);
+  X(i8) X(i16) X(i32) X(i64) X(u8) X(u16) X(u32) X(u64) X(f32) X(f64) X(c64) X(c128)
+#undef X
+}
+
+// The tree of docs/numerics.md for segments of fewer than 256 elements.
+template <class Op, class T> T tree_of(const T *s, int64_t n) {
+  const int64_t lanes = n >= 8 ? 8 : n >= 4 ? 4 : n >= 2 ? 2 : 1, whole = n / lanes * lanes;
+  T x[8];
+  for (int64_t i = 0; i < n; ++i) {
+    T &lane = x[i < whole ? i % lanes : i - n + lanes];
+    lane = i < lanes ? s[i] : Op::f(lane, s[i]);
+  }
+  for (int64_t half = lanes / 2; half > 0; half /= 2)
+    for (int64_t j = 0; j < half; ++j) x[j] = Op::f(x[2 * j], x[2 * j + 1]);
+  return x[0];
+}
+// That of longer ones: rows of 64 lanes, the first one, then eight at a time, then one; the rest; then the upper half onto the lower.
+template <class Op, class T> T long_tree_of(const T *s, int64_t n) {
+  T lane[64], run[64];
+  int64_t at = 0;
+  for (int64_t rows = 1; at + 64 <= n; rows = n - at >= 8 * 64 ? 8 : 1) {
+    for (int64_t r = 0; r < rows; ++r, at += 64)
+      for (int j = 0; j < 64; ++j) run[j] = r == 0 ? s[at + j] : Op::f(run[j], s[at + j]);
+    for (int j = 0; j < 64; ++j) lane[j] = at == 64 ? run[j] : Op::f(lane[j], run[j]);
+  }
+  for (int j = 0; at < n; ++j, ++at) lane[j] = Op::f(lane[j], s[at]);
+  for (int half = 32; half > 0; half /= 2)
+    for (int j = 0; j < half; ++j) lane[j] = Op::f(lane[j], lane[j + half]);
+  return lane[0];
+}
+// Inputs and outputs that begin anywhere, odd counts, NaN and infinities; through the caches and past them.
+template <class Op, class T> void check_segments(tcu::ReduceOp op, DType d) {
+  CAPTURE(tcu::info(d).name, tcu::info(op).name);
+  Rng rng{uint64_t(d)};
+  for (int64_t n = 1; n < 2000; n += n < 258 ? 1 : 203) {
+    const int64_t count = n % 16 == 0 ? 150 : pick(rng, 1, 80), from = pick(rng, 0, 9), to = pick(rng, 0, 70);
+    // Blocks of exactly this size: a sanitizer sees what is read beyond.
+    const std::unique_ptr<T[]> x(new T[size_t(from + n * count)]);
+    std::vector<T> got(size_t(to + count + 1)), want(got.size());
+    for (int64_t i = 0; i < from + n * count; ++i) x[size_t(i)] = value<T>(rng);
+    for (int64_t k = 0; k < count; ++k) {
+      const T *const s = &x[size_t(from + k * n)];
+      want[size_t(k)] = n < 256 ? tree_of<Op>(s, n) : long_tree_of<Op>(s, n);
+    }
+    for (const bool stream : {false, true}) {
+      CAPTURE(n, count, from, to, stream);
+      std::memset(static_cast<void *>(got.data()), 0xA5, got.size() * sizeof(T));
+      tcu::cpu::folds(tcu::cpu::table(), op, d).segments(got.data() + to, x.get() + from, n, count, stream);
+      for (int64_t k = 0; k < count; ++k)
+        if (!same(got[size_t(to + k)], want[size_t(k)])) {
+          CAPTURE(k);
+          FAIL("not the bits of the tree");
+        }
+      const auto *bytes = reinterpret_cast<const unsigned char *>(got.data());
+      const auto canary = [](unsigned char b) { return b == 0xA5; };
+      REQUIRE(std::all_of(bytes, bytes + size_t(to) * sizeof(T), canary));
+      REQUIRE(std::all_of(bytes + size_t(to + count) * sizeof(T), bytes + got.size() * sizeof(T), canary));
+    }
+  }
+}
+TEST_CASE("segments have the bits of one tree for each extent, for every operation and accumulator") {
+  using namespace tcu::cpu;
+#define X(d)                                                                  \
+  {                                                                           \
+    using T = compute_of<DType::d>::type;                                     \
+    check_segments<Sum, T>(tcu::ReduceOp::sum, DType::d);               \
+    check_segments<Prod, T>(tcu::ReduceOp::prod, DType::d);             \
+    if constexpr (!tcu::is_complex<T>) {                                      \
+      check_segments<Max, T>(tcu::ReduceOp::max, DType::d);             \
+      check_segments<Min, T>(tcu::ReduceOp::min, DType::d);             \
+    }                                                                         \
+  }
   X(i8) X(i16) X(i32) X(i64) X(u8) X(u16) X(u32) X(u64) X(f32) X(f64) X(c64) X(c128)
 #undef X
 }
