@@ -1,5 +1,6 @@
 // What the launchers beside the kernels (kernels/*.cuh) are written with. A row of the registry is a struct with
-//   accepts(Problem, Device), configure(Problem, Device), instance(Problem, LaunchConfig)
+//   accepts(Problem, Device), configure(Problem, Device), instance(Problem, LaunchConfig) and, if a row further down is the better one for
+//   some of what it accepts, suits(Problem, Device)
 // and rows.cpp turns it into a Kernel.
 #pragma once
 #include <algorithm>

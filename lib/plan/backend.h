@@ -12,7 +12,7 @@
 
 namespace tcu {
 
-// What accepts() and configure() may know of a device. Plain numbers, so that both are tested without one.
+// What accepts(), suits() and configure() may know of a device. Plain numbers, so that both are tested without one.
 struct Device {
   std::string backend = "cpu";
   std::string name;
@@ -63,7 +63,8 @@ struct Scratch {
 
 class Backend;
 
-// A registry row. Rows stand in the order in which the planner asks them.
+// A registry row. Rows stand in the order in which the planner asks them; it takes the first that accepts the problem and suits it.
+// A pin asks `accepts` alone, and so does ./run tune, which says what `suits` is worth.
 struct Kernel {
   const char *name;
   Family family;
@@ -73,6 +74,7 @@ struct Kernel {
   std::shared_ptr<const void> (*prepare)(const Problem &, const LaunchConfig &, Backend &);
   void (*launch)(const Plan &, const Execution &, Backend &);
   bool (*compiled)(const Plan &) = nullptr;  // whether prepare generated code; null: it never does
+  bool (*suits)(const Problem &, const Device &) = nullptr;  // false: a row further down is faster; null: it suits what it accepts
 };
 
 // Immutable; any thread may execute it.

@@ -43,7 +43,9 @@ std::shared_ptr<const Plan> Planner::make(const Problem &asked, const std::strin
   for (size_t i = 0; i < rows.size() && !plan->kernel; ++i) {
     if (!pin.empty() && pin != rows[i].name) continue;
     known = true;
-    if (rows[i].family == p.family && rows[i].accepts(p, device)) plan->kernel = &rows[i], plan->row = int(i);
+    if (rows[i].family != p.family || !rows[i].accepts(p, device)) continue;
+    if (pin.empty() && rows[i].suits && !rows[i].suits(p, device)) continue;
+    plan->kernel = &rows[i], plan->row = int(i);
   }
   if (!known) fail(Code::kernel, "there is no kernel '%s' on this backend; tcu_kernel_name lists them", pin.c_str());
   if (!plan->kernel && !pin.empty())

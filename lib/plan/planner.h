@@ -16,7 +16,7 @@ class Planner {
   explicit Planner(std::unique_ptr<Backend> backend);
 
   Backend &backend() { return *backend_; }
-  // The first row of the registry that accepts the problem, or the row named by `pin`; cached.
+  // The first row of the registry that accepts the problem and suits it, or the row named by `pin`; cached.
   // Fails with Code::kernel if the pin is unknown or does not accept.
   std::shared_ptr<const Plan> plan(const Problem &problem, const char *pin);
   void execute(const Plan &plan, const Execution &execution, size_t workspace_bytes);

@@ -56,10 +56,11 @@ LaunchConfig clean(const Problem &p, const Device &) {
 bool always(const Problem &, const Device &) { return true; }
 bool one_mode(const Problem &p, const Device &) { return p.modes.size() == 1; }
 bool even(const Problem &p, const Device &) { return p.modes.size() == 1 && p.modes[0].extent % 2 == 0; }
+bool small(const Problem &p, const Device &) { return p.kept() < 10; }
 bool deep(const Problem &p, const Device &) { return p.reduced() > 1000; }
 
 constexpr Kernel kRows[] = {
-    {"broadcast.even", Family::broadcast, even, plain, prepare, launch},
+    {"broadcast.even", Family::broadcast, even, plain, prepare, launch, nullptr, small},
     {"broadcast.flat", Family::broadcast, one_mode, plain, prepare, launch},
     {"reduce.split", Family::reduce, deep, scratch, prepare, launch},
     {"reduce.general", Family::reduce, always, plain, prepare, launch},
@@ -114,9 +115,10 @@ Problem plus(double constant) {
 
 }  // namespace
 
-TEST_CASE_METHOD(Fixture, "planner: the first row that accepts, of the problem's family") {
+TEST_CASE_METHOD(Fixture, "planner: the first row that accepts and is suited, of the problem's family") {
   CHECK(std::string(planner.plan(copy({6}), nullptr)->kernel->name) == "broadcast.even");
   CHECK(std::string(planner.plan(copy({5}), nullptr)->kernel->name) == "broadcast.flat");
+  CHECK(std::string(planner.plan(copy({10}), nullptr)->kernel->name) == "broadcast.flat");  // does not suit broadcast.even
   CHECK(std::string(planner.plan(transpose(4, 6), nullptr)->kernel->name) == "broadcast.general");
   CHECK(std::string(planner.plan(sum(2000, 3), nullptr)->kernel->name) == "reduce.split");
   CHECK(std::string(planner.plan(sum(20, 3), nullptr)->kernel->name) == "reduce.general");
@@ -132,6 +134,7 @@ TEST_CASE_METHOD(Fixture, "planner: a pin takes its row, or fails") {
   CHECK(planner.plan(copy({6}), "broadcast.general")->row == 4);
   CHECK(planner.plan(copy({6}), nullptr)->row == 0);  // pinned and unpinned are kept apart
   CHECK(planner.plan(copy({6}), "")->row == 0);
+  CHECK(planner.plan(copy({10}), "broadcast.even")->row == 0);  // a pin asks only whether it can
   CHECK(code_of([&] { planner.plan(copy({6}), "broadcast.nothing"); }) == Code::kernel);
   CHECK(code_of([&] { planner.plan(copy({5}), "broadcast.even"); }) == Code::kernel);     // does not accept
   CHECK(code_of([&] { planner.plan(copy({6}), "reduce.general"); }) == Code::kernel);     // another family
