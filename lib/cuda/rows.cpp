@@ -8,6 +8,7 @@
 #include "kernels/broadcast_dense.cuh"
 #include "kernels/broadcast_flat.cuh"
 #include "kernels/broadcast_general.cuh"
+#include "kernels/broadcast_sliding.cuh"
 #include "kernels/broadcast_transpose.cuh"
 #include "kernels/reduce_contiguous.cuh"
 #include "kernels/reduce_general.cuh"
@@ -93,7 +94,9 @@ bool compiled(const Plan &plan) { return static_cast<const Prepared *>(plan.prep
 
 template <class Row>
 constexpr Kernel row(const char *name, Family family) {
-  return {name, family, Row::accepts, Row::configure, prepare<Row>, launch_row, compiled};
+  bool (*suits)(const Problem &, const Device &) = nullptr;
+  if constexpr (requires { Row::suits; }) suits = Row::suits;
+  return {name, family, Row::accepts, Row::configure, prepare<Row>, launch_row, compiled, suits};
 }
 
 constexpr Kernel table[] = {
@@ -101,6 +104,8 @@ constexpr Kernel table[] = {
     row<rows::BroadcastTranspose>("broadcast.transpose", Family::broadcast),
     row<rows::BroadcastDense>("broadcast.dense", Family::broadcast),
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
+    row<rows::BroadcastSlidingRegister>("broadcast.sliding_register", Family::broadcast),  // these two as reduce.virtual: for pins
+    row<rows::BroadcastSlidingShared>("broadcast.sliding_shared", Family::broadcast),
     row<rows::ReduceTiny>("reduce.tiny", Family::reduce),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),
     row<rows::ReduceShifted>("reduce.shifted", Family::reduce),
@@ -109,8 +114,8 @@ constexpr Kernel table[] = {
     row<rows::ReduceStrided>("reduce.strided", Family::reduce),
     row<rows::ReduceGeneral>("reduce.general", Family::reduce),
     row<rows::ReduceVirtual>("reduce.virtual", Family::reduce),  // after what takes everything: for pins alone
-    row<rows::ScanLookback>("scan.lookback", Family::scan),
     row<rows::ScanSplit>("scan.split", Family::scan),
+    row<rows::ScanLookback>("scan.lookback", Family::scan),
     row<rows::ScanLines>("scan.lines", Family::scan),
     row<rows::ScanGeneral>("scan.general", Family::scan),
     row<rows::SegmentedBalanced>("segmented.balanced", Family::segmented),

@@ -13,11 +13,13 @@ constexpr int kPlain = 1 << 20;  // more than there is work for: a grid as large
 
 // First the rows of one device, then those of any. The comment says what the number gained, or 'untuned'.
 constexpr Tuning table[] = {
-    // kernel               arch  bytes  blocks
+    // kernel               arch  bytes  blocks   factor
     {"broadcast.flat",      0,    0,     kPlain},  // H200: 0.90 of the time with 16
     {"broadcast.transpose", 0,    0,     kPlain},  // H200: 0.95
     {"broadcast.dense",     0,    0,     kPlain},  // as the others
     {"broadcast.general",   0,    0,     kPlain},  // H200: 0.89 to 1.0
+    {"broadcast.sliding_register", 0, 0, kPlain, 16},  // untuned
+    {"broadcast.sliding_shared",   0, 0, kPlain, 16},  // untuned
     {"reduce.small",        0,    0,     32},  // untuned
     {"reduce.contiguous",   0,    0,     16},  // untuned
     {"reduce.strided",      0,    0,     16},  // untuned
@@ -32,27 +34,29 @@ constexpr Tuning table[] = {
     {nullptr,               0,    0,     8},
 };
 
-// TCUOPS_TUNING=kernel=blocks,kernel=blocks: in place of the table's numbers, for ./run tune.
+// TCUOPS_TUNING=kernel=number,kernel=number: in place of the table's numbers, for ./run tune.
 std::map<std::string, int> from_environment() {
-  std::map<std::string, int> blocks;
+  std::map<std::string, int> numbers;
   const char *text = std::getenv("TCUOPS_TUNING");
   std::istringstream list(text ? text : "");
   for (std::string item; std::getline(list, item, ',');)
-    if (const size_t at = item.find('='); at != std::string::npos) blocks[item.substr(0, at)] = std::atoi(item.c_str() + at + 1);
-  return blocks;
+    if (const size_t at = item.find('='); at != std::string::npos) numbers[item.substr(0, at)] = std::atoi(item.c_str() + at + 1);
+  return numbers;
 }
 
 }  // namespace
 
 Tuning tuning(const char *kernel, const Device &device, int element_bytes) {
   static const std::map<std::string, int> given = from_environment();
-  if (const auto at = given.find(kernel); at != given.end() && at->second > 0) return {kernel, 0, 0, at->second};
   const int architecture = 10 * device.major + device.minor;
-  for (const Tuning &t : table)
-    if (!t.kernel || (std::strcmp(t.kernel, kernel) == 0 && (t.architecture == 0 || t.architecture == architecture) &&
-                      (t.bytes == 0 || t.bytes == element_bytes)))
-      return t;
-  return table[0];
+  const Tuning *t = table;
+  while (t->kernel && (std::strcmp(t->kernel, kernel) != 0 || (t->architecture != 0 && t->architecture != architecture) ||
+                       (t->bytes != 0 && t->bytes != element_bytes)))
+    ++t;
+  Tuning found = *t;
+  if (const auto at = given.find(kernel); at != given.end() && at->second > 0)
+    (found.factor ? found.factor : found.blocks_per_processor) = at->second;
+  return found;
 }
 
 }  // namespace tcu

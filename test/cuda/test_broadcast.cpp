@@ -116,3 +116,108 @@ TEST_CASE("cuda: casts and single ops", "[cuda][broadcast]") {
     run_case(rng, tanh.handle, f, 1, dtypes[i % 4], dtypes[i % 4], {support::pick(rng, 1, 40), support::pick(rng, 1, 9), 3}, false, runs, 1e-2);
   for (int n : {3, 1000}) run_case(rng, nullptr, oracle::first, 1, TCU_FLOAT32, TCU_FLOAT16, {n}, true, runs);
 }
+
+namespace {
+
+// out = the sum of inputs, of which those that lack a mode of out, or have extent 1 there, stay along it.
+void stay_along(Rng &rng, const Sizes &extents, const std::vector<Sizes> &of, const std::vector<tcu_dtype_t> &types, tcu_dtype_t to,
+                bool plain, std::vector<int> &runs) {
+  std::vector<tcu_node_t> nodes{input(0)};
+  for (size_t i = 1; i < of.size(); ++i) nodes.push_back(input(int(i))), nodes.push_back(op(TCU_OP_ADD));
+  const Expr add(nodes);
+  std::vector<std::unique_ptr<Tensor>> inputs;
+  std::vector<tcu_tensor_t> views;
+  std::vector<oracle::Tensor> values;
+  std::string text;
+  for (size_t i = 0; i < of.size(); ++i) {
+    inputs.push_back(std::make_unique<Tensor>(rng, types[i % types.size()], of[i], false, plain));
+    inputs.back()->fill([&] { return double(support::pick(rng, -4, 4)); });
+    values.push_back(inputs.back()->values()), views.push_back(inputs.back()->view());
+    text += inputs.back()->text() + " ";
+  }
+  std::unique_ptr<Tensor> other;
+  if (of[0] == extents && types[0] == to && support::chance(rng, 40)) {
+    text += "in place ";
+  } else {
+    other = std::make_unique<Tensor>(rng, to, extents, false, plain);
+    other->fill([&] { return double(support::pick(rng, -4, 4)); });
+  }
+  Tensor &out = other ? *other : *inputs[0];
+  auto expected = oracle::map(extents, values, [](const std::vector<double> &x) {
+    double sum = 0;
+    for (double v : x) sum += v;
+    return sum;
+  });
+  tcu_options_t options = TCU_OPTIONS_INIT;
+  tcu_scalar_t alpha{}, beta{};
+  if (to == TCU_FLOAT32 && support::chance(rng, 30)) {
+    const auto old = oracle::map(extents, {out.values()});
+    for (size_t i = 0; i < expected.size(); ++i) expected[i] = 2 * expected[i] - old[i];
+    alpha.f = 2, beta.f = -1, options.alpha = &alpha, options.beta = &beta;
+    text += "alpha beta ";
+  }
+  const tcu_tensor_t o = out.view();
+  std::vector<int> mine;  // a first problem, to on_every_kernel, which leaves no kernel out then
+  on_every_kernel("broadcast", out, expected, options, mine, text, [&](const tcu_options_t &with) {
+    return tcu_map(context(), &o, add.handle, int32_t(views.size()), views.data(), &with);
+  });
+  runs.resize(mine.size());
+  for (size_t k = 0; k < mine.size(); ++k) runs[k] += mine[k];
+}
+
+}  // namespace
+
+TEST_CASE("cuda: broadcasts along which an operand stays", "[cuda][broadcast]") {
+  NEEDS_CUDA();
+  Rng rng(5);
+  std::vector<int> runs;
+  // vectors on the columns and on the rows of matrices, in several blocks and with a rest of steps
+  const auto matrices = [&](int64_t n, int64_t m, tcu_dtype_t d) {
+    stay_along(rng, {n, m}, {{n, m}, {n, 1}}, {d}, d, true, runs);
+    stay_along(rng, {m, n}, {{m, n}, {1, n}}, {d}, d, true, runs);
+  };
+  for (int64_t n : {1, 15, 16, 17, 100, 1021, 1024}) {
+    matrices(n, n > 1000 ? 9 : 67, TCU_FLOAT32);
+    if (is_chosen(rng)) matrices(n, 130, TCU_FLOAT32);
+  }
+  matrices(100, 37, TCU_FLOAT16);
+  matrices(1000, 32, TCU_FLOAT64);
+  struct Case {
+    Sizes out;
+    std::vector<Sizes> in;
+  };
+  const Case cases[] = {
+      {{1021, 30}, {{1021, 30}, {1021}}},                           // several steps in each of several parts
+      {{301, 101}, {{301, 101}, {1, 101}}},
+      {{4096, 5}, {{4096, 5}, {1, 5}}},                             // more steps along out than places
+      {{16, 12, 6, 3}, {{16, 12, 6, 3}, {1, 1, 6}}},                // channels
+      {{7, 5, 130, 3}, {{7, 5, 130, 3}, {7, 1, 130}}},
+      {{12, 20, 3, 30}, {{12, 20, 3, 30}, {12, 1, 3}}},
+      {{65, 33}, {{65}, {1, 33}}},                                  // outer products
+      {{128, 96}, {{128}, {1, 96}}},
+      {{96, 130}, {{96}}},                                          // everything stays
+      {{1000}, {{1000}, {1}}},                                      // a scalar
+      {{1003}, {{1}}},
+      {{100, 37}, {{100, 37}, {100}, {1, 37}}},                     // three, along different modes
+      {{20, 30, 11}, {{20, 30}, {1, 30, 11}, {20, 1, 11}}},
+      {{5, 3, 4, 3, 5}, {{5, 3, 4, 3, 5}, {1, 3, 1, 3, 1}, {5, 1, 4, 1, 5}}},
+      {{1028, 9}, {{1028, 9}, {1028}}},                             // more threads than places
+      {{2, 999}, {{2, 999}, {2}}},                                  // few places, few steps
+      {{2, 999}, {{2, 999}, {1, 999}}},
+  };
+  for (const Case &c : cases) stay_along(rng, c.out, c.in, {TCU_FLOAT32}, TCU_FLOAT32, true, runs);
+  // views: gaps, offsets, any order, negative strides
+  for (int i = 0; i < (api::emulated() ? 1 : 5); ++i)
+    for (const Case &c : cases) stay_along(rng, c.out, c.in, {TCU_FLOAT32}, TCU_FLOAT32, false, runs);
+  // what is a vector of 16 bytes in one operand is less in another
+  const Case mixed[] = {cases[0], cases[4], cases[7], cases[11]};
+  for_cases(rng, mixed, [&](const Case &c) { stay_along(rng, c.out, c.in, {TCU_FLOAT16, TCU_FLOAT32, TCU_INT8}, TCU_FLOAT32, true, runs); });
+  std::vector<Sizes> sixteen(16, Sizes{64, 40});
+  for (size_t i = 1; i < sixteen.size(); i += 2) sixteen[i] = {64};
+  stay_along(rng, {64, 40}, sixteen, {TCU_FLOAT32}, TCU_FLOAT32, true, runs);
+  const auto names = kernels("broadcast");
+  for (size_t k = 0; k < runs.size(); ++k) {
+    INFO(names[k] << " " << runs[k]);
+    if (names[k].rfind("broadcast.sliding", 0) == 0) CHECK(runs[k] == runs[0]);  // each takes all of these
+  }
+}

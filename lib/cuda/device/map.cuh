@@ -92,18 +92,19 @@ TCU_DEVICE void decode(Offsets<N, Index> &o, const P &p, int first, int last, In
 }
 
 // Loads elements at, at+1, ... of `mode` of every input. kPlain: all are contiguous there and aligned. Otherwise an input
-// whose bit in `accesses` is set is read element by element, or, with a stride of 0, once: then spread_pack is to follow. kCached:
-// what is read is not streamed past the caches.
-template <int V, bool kPlain, bool kCached = false, int I = 0, class P, int N, class Index>
+// whose bit in `accesses` is set is read element by element, or, with a stride of 0, once: then spread_pack is to follow.
+// kStreamed: what is read is used once. kOnly: the inputs, a bit each, that are loaded; the others stay what they are.
+template <int V, bool kPlain, bool kStreamed = false, unsigned kOnly = ~0u, int I = 0, class P, int N, class Index>
 TCU_DEVICE void load_pack(Pack<V, Types<>> &, const P &, const Offsets<N, Index> &, int, Index, unsigned) {}
-template <int V, bool kPlain, bool kCached = false, int I = 0, class P, int N, class Index, class T, class... R>
+template <int V, bool kPlain, bool kStreamed = false, unsigned kOnly = ~0u, int I = 0, class P, int N, class Index, class T, class... R>
 TCU_DEVICE void load_pack(Pack<V, Types<T, R...>> &pack, const P &p, const Offsets<N, Index> &o, int mode, Index at,
                           unsigned accesses) {
   const T *from = static_cast<const T *>(p.in[I]) + o.in[I];
-  if constexpr (V == 1) {
+  if constexpr (!(kOnly >> I & 1)) {
+  } else if constexpr (V == 1) {
     pack.first = Raw<T, V>::of({{from[at * Index(p.mode[mode].in[I])]}});
   } else if (kPlain || !(accesses >> I & 1)) {
-    pack.first = Raw<T, V>::template load<kCached>(from + at);
+    pack.first = Raw<T, V>::template load<kStreamed>(from + at);
   } else {
     const Index stride = Index(p.mode[mode].in[I]);
     Vec<T, V> e = {};
@@ -114,20 +115,20 @@ TCU_DEVICE void load_pack(Pack<V, Types<T, R...>> &pack, const P &p, const Offse
     }
     pack.first = Raw<T, V>::of(e);
   }
-  load_pack<V, kPlain, kCached, I + 1>(pack.rest, p, o, mode, at, accesses);
+  load_pack<V, kPlain, kStreamed, kOnly, I + 1>(pack.rest, p, o, mode, at, accesses);
 }
-// Gives every element of an input that was read once its value.
-template <int V, int I = 0, class P>
+// Gives every element of an input (of kOnly) that was read once its value.
+template <int V, unsigned kOnly = ~0u, int I = 0, class P>
 TCU_DEVICE void spread_pack(Pack<V, Types<>> &, const P &, int, unsigned) {}
-template <int V, int I = 0, class P, class T, class... R>
+template <int V, unsigned kOnly = ~0u, int I = 0, class P, class T, class... R>
 TCU_DEVICE void spread_pack(Pack<V, Types<T, R...>> &pack, const P &p, int mode, unsigned accesses) {
-  if (V > 1 && (accesses >> I & 1) && p.mode[mode].in[I] == 0) {
+  if (V > 1 && (kOnly >> I & 1) && (accesses >> I & 1) && p.mode[mode].in[I] == 0) {
     Vec<T, V> e = pack.first.get();
 #pragma unroll
     for (int v = 1; v < V; ++v) e.at[v] = e.at[0];
     pack.first = Raw<T, V>::of(e);
   }
-  spread_pack<V, I + 1>(pack.rest, p, mode, accesses);
+  spread_pack<V, kOnly, I + 1>(pack.rest, p, mode, accesses);
 }
 
 // Bit i is set where input i cannot be read as vectors from element `at` of `mode` on.
@@ -167,7 +168,7 @@ TCU_DEVICE void store(const P &p, Out *to, Vec<Post, V> r) {
     for (int v = 0; v < V; ++v) r.at[v] = m::mul(p.alpha.template as<Post>(), r.at[v]);
   }
   if (p.reads_out()) {
-    const Vec<Out, V> old = load_vector<V>(to);
+    const auto old = __builtin_bit_cast(Vec<Out, V>, *reinterpret_cast<const word_t<Out, V> *>(to));
 #pragma unroll
     for (int v = 0; v < V; ++v)
       r.at[v] = m::add(r.at[v], m::mul(p.beta.template as<Post>(), tcu::convert<Post>(old.at[v])));

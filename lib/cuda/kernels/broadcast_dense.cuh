@@ -53,7 +53,7 @@ struct broadcast_dense {
       }
       pack.first = Raw<T, V>::of(e);
     } else {
-      pack.first = Raw<T, V>::template load<true>(from + at);
+      pack.first = Raw<T, V>::load(from + at);
     }
     load<I + 1>(pack.rest, p, to, at);
   }

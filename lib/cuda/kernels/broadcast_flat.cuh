@@ -12,7 +12,7 @@ namespace tcu::cuda {
 
 template <class Map, class Acc, class Out, class Index>
 struct broadcast_flat {
-  static constexpr int kResident = 4;
+  static constexpr int kResident = Map::Inputs::size <= 3 && sizeof(Acc) <= 4 ? 8 : 4;  // registers are what limits it
   static constexpr int V = kVector<typename Map::Inputs, Out>;
   static constexpr int N = Map::Inputs::size;
 
@@ -34,7 +34,7 @@ struct broadcast_flat {
 #pragma unroll 1
     for (Index at = Index(blockIdx.x) * kThreads + Index(threadIdx.x); at < n; at += step) {
       Elements<W> x;
-      load_pack<W, true, true>(x, p, Offsets<N, Index>{}, 0, head + at * W, 0);
+      load_pack<W, true>(x, p, Offsets<N, Index>{}, 0, head + at * W, 0);
       put<W>(p, head + at * W, x);
     }
   }

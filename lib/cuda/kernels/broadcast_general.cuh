@@ -30,7 +30,7 @@ struct broadcast_general {
   }
   template <class P>
   TCU_DEVICE static void load(const P &p, Pack<V, typename Map::Inputs> &x, const Offsets<N, Index> &o, Index element) {
-    load_pack<V, false, true>(x, p, o, 0, element, unsigned(p.detail));
+    load_pack<V, false>(x, p, o, 0, element, unsigned(p.detail));
   }
   template <class P>
   TCU_DEVICE static void put(const P &p, Pack<V, typename Map::Inputs> &x, const Offsets<N, Index> &o, Index element) {

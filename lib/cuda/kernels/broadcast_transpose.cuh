@@ -110,6 +110,10 @@ struct BroadcastTranspose {
     const int m = other_mode(p);
     return m > 0 && p.modes[0].extent >= 16 && p.modes[m].extent >= 16;
   }
+  // Inputs are turned one after another; and what is short is in the L2 cache, whose lines broadcast.general may touch several times.
+  static bool suits(const Problem &p, const Device &) {
+    return p.n_inputs == 1 || (p.n_inputs == 2 && p.bytes() >= 2 << 20);
+  }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     const int m = other_mode(p);

@@ -42,7 +42,7 @@ struct reduce_contiguous {
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
         const Index step = i + k * lanes;
-        if (step < n) load_pack<W, kPlain>(x[k], p, o, p.n_kept, from + step * W + (step < gap ? Index(0) : skip), 0);
+        if (step < n) load_pack<W, kPlain, true>(x[k], p, o, p.n_kept, from + step * W + (step < gap ? Index(0) : skip), 0);
       }
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
@@ -128,11 +128,15 @@ namespace tcu::cuda::rows {
 struct ReduceContiguous {
   static bool accepts(const Problem &p, const Device &) {
     const Mode *const r = fastest(p, Role::R);
-    return r && reads_along(p, *r) && !jumps_along(p, *r) && !scattered(p, *r);
+    return r && reads_along(p, *r);
   }
-  // Several short rows, whose ends are much of them: element by element is faster.
+  static bool suits(const Problem &p, const Device &) {
+    const Mode &r = *fastest(p, Role::R);
+    return p.reduced() >= 32 && !jumps_along(p, r) && !scattered(p, r);  // a warp for each output
+  }
+  // Several short rows, whose ends are much of them, of outputs enough for the device: element by element is faster.
   static bool scattered(const Problem &p, const Mode &r) {
-    return p.modes.n_of(Role::R) > 1 && r.extent < 64 && !ReduceRows::accepts(p);
+    return p.modes.n_of(Role::R) > 1 && r.extent < (vector_of(p, false) <= 4 ? 400 : 64) && p.kept() >= 16 && !ReduceRows::accepts(p);
   }
   static int64_t rows(const Problem &p) { return p.reduced() / std::max<int64_t>(fastest(p, Role::R)->extent, 1); }
   // Threads for one output: as few as still fill the device, since putting lanes together costs; a thread has between one

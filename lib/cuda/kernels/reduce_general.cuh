@@ -88,7 +88,7 @@ struct ReduceTiny : ReduceGeneral {
   static int64_t most(const Problem &p) {  // elements in all
     const bool row = p.reduced() >= 64 && p.modes.n_of(Role::R) == 1 && ReduceRows::accepts(p);  // fast for shorter ones too
     if (p.reduced() <= kShort && !row) return 1 << 17;
-    return p.modes[0].role == Role::K && !ReduceStrided::wide(p) ? 1 << 15 : 1 << 13;
+    return p.modes[0].role == Role::K && p.kept() >= 16 && !ReduceStrided::wide(p) ? 1 << 15 : 1 << 13;
   }
   static bool accepts(const Problem &p, const Device &) {
     if (p.kept() <= 1 || p.reduced() <= 1) return p.kept() > 1 && p.reduced() == 1;

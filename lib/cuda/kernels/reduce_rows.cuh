@@ -35,7 +35,7 @@ struct reduce_rows {
         decode(row, p, p.n_kept + 1, p.n_kept + p.n_folded, number);
       }
       position[k] = row.weight;
-      load_pack<V, true>(x[k], p, row, p.n_kept, element[k], 0);
+      load_pack<V, true, true>(x[k], p, row, p.n_kept, element[k], 0);
     }
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
@@ -48,19 +48,19 @@ struct reduce_rows {
   TCU_DEVICE static void rounds(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index part, Index end, int lane, int lanes) {
     constexpr int Items = kOneRow || (!F::kPositions && sizeof(Index) == 4) ? kItems : 4;  // places of several rows take registers too
     const Index all = Index(Items) * lanes;
-    Index i = part * all + lane;
+    Index first = part * all;  // the same for all lanes: where some take another way each of the ways is a trip to the memory
 #pragma unroll 1
-    for (; i + (Items - 1) * lanes < end; i += Index(p.split) * all) round<Items, false>(p, s, o, i, end, lanes);
+    for (; first + all <= end; first += Index(p.split) * all) round<Items, false>(p, s, o, first + lane, end, lanes);
     if constexpr (!kOneRow) {
 #pragma unroll 1
-      for (; i < end; i += Index(4) * lanes) round<4, true>(p, s, o, i, end, lanes);
+      for (; first < end; first += Index(4) * lanes) round<4, true>(p, s, o, first + lane, end, lanes);
       return;
     }
-    // What is left in one go, of about its size: each round is a trip to the memory.
+    // What is left in one go, of about its size.
     if constexpr (Items > 4)
-      if (i + 4 * lanes < end) return round<8, true>(p, s, o, i, end, lanes);
-    if (i + 2 * lanes < end) round<4, true>(p, s, o, i, end, lanes);
-    else if (i < end) round<2, true>(p, s, o, i, end, lanes);
+      if (first + 4 * lanes < end) return round<8, true>(p, s, o, first + lane, end, lanes);
+    if (first + 2 * lanes < end) round<4, true>(p, s, o, first + lane, end, lanes);
+    else if (first < end) round<2, true>(p, s, o, first + lane, end, lanes);
   }
 
   template <class P>
@@ -71,7 +71,7 @@ struct reduce_rows {
     const Index split = Index(p.split), n = Index(p.kept) * split, extent = Index(p.folded), whole = extent / V;
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * groups; first < n; first += Index(gridDim.x) * groups) {
-      const Index item = first + group, cell = split > 1 ? item / split : item, part = split > 1 ? item - cell * split : 0;
+      const Index item = first + group, cell = split == 1 ? item : p.kept > 1 ? item / split : 0, part = split == 1 ? 0 : item - cell * split;
       const unsigned begun = begin_part(p, cell);
       Offsets<N, Index> o;
       State s[S];
@@ -114,11 +114,12 @@ struct ReduceRows {
                                             p.modes.n_of(Role::R) == 1 ? "true" : "false"});
   }
   static constexpr int kItems = 8;  // at most
-  // Two rounds for a thread, but no thread idle where there are few outputs.
+  // Two rounds or more for a thread, eight where there are several rows, but no thread idle where there are few outputs.
   static int lanes_for(const Problem &p, const Device &d) {
     const int64_t vectors = p.reduced() / vector_of(p, false);
     int lanes = p.modes.n_of(Role::R) == 1 ? 32 : 8;  // short segments of one row are reduce.small's
-    while (lanes < kThreads && (4 * kItems * lanes <= vectors || (kItems * lanes < vectors && p.kept() * lanes < d.processors * 1024)))
+    const int rounds = p.modes.n_of(Role::R) == 1 ? 4 : 16;  // lanes side by side that have no row in common read here and there
+    while (lanes < kThreads && (rounds * kItems * lanes <= vectors || (kItems * lanes < vectors && p.kept() * lanes < d.processors * 1024)))
       lanes *= 2;
     return lanes;
   }

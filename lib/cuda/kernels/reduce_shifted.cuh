@@ -1,4 +1,5 @@
-// reduce.shifted: the fastest mode is kept, R is the next ('K R', 'K R K', ...), and rows begin anywhere in vectors of 16 bytes.
+// reduce.shifted: the fastest mode is kept, R is the next ('K R', 'K R K', ...), and rows begin anywhere in vectors (of 16 bytes, or 8
+// of elements of one).
 // With V elements in a vector, every p.detail-th row begins at the same place in one: there are p.detail = V / gcd(row, V)
 // alignments. A part (device/split.cuh) is p.chunk rows of one alignment. Read as whole vectors, from `shift` elements before its
 // beginning on, a row has the same V outputs in a thread's vector as the part's others: a block works as in reduce.strided.
@@ -28,7 +29,7 @@ struct reduce_shifted {
     Pack<V, typename Map::Inputs> x[Items];
 #pragma unroll
     for (int k = 0; k < Items; ++k) {  // past the last the last again: a load that may not be would hold registers twice
-      x[k].first = Raw<T, V>::load(from);
+      x[k].first = Raw<T, V>::template load<true>(from);
       if (!kLast || k + 1 < n) from += step;
     }
 #pragma unroll
@@ -68,7 +69,7 @@ struct reduce_shifted {
     decode(o, p, 1, p.n_kept, Index(slab));
     advance(o, p.mode[p.n_kept], Index(top));
     const T *from = static_cast<const T *>(p.in[0]) + o.in[0];
-    const int shift = int(reinterpret_cast<uint64_t>(from) % 16 / sizeof(T));
+    const int shift = int(reinterpret_cast<uint64_t>(from) % (V * sizeof(T)) / sizeof(T));
     const int outputs = extent - first < width ? int(extent - first) : width;
     const Index to = o.out + first * Index(p.mode[0].out);
     State s[V];
@@ -98,7 +99,7 @@ struct reduce_shifted {
       for (; left > 0; left -= 4) round<4, true>(p, s, from, step, left, position, positions);
     }
     State mine = Strided::fold_rows(s, lanes, shared, shift);
-    if (!Strided::combine_parts(p, mine, lanes * V, cell, part, int(p.split), shared) || t >= outputs) return;
+    if (!Strided::combine_parts(p, mine, lanes * V, cell, part, shared) || t >= outputs) return;
     store_result<F, Out>(p, to + t * Index(p.mode[0].out), mine, p.folded);
   }
 };
@@ -116,38 +117,40 @@ namespace tcu::cuda::rows {
 struct ReduceShifted {
   static constexpr int kLeast = 8;  // rows of a thread in a part: as many as are in flight
   static int64_t alignments(const Problem &p) {
-    const int64_t v = vector_of(p, false);
+    const int64_t v = ReduceStrided::widest(p);
     return v / std::gcd(p.modes[0].extent, v);
   }
   // Threads across: a row, or as many as there is an output for a thread.
   static int lanes(const Problem &p) {
-    const int64_t v = vector_of(p, false);
+    const int64_t v = ReduceStrided::widest(p);
     int lanes = 2;
     while (lanes * v < kThreads && (lanes - 1) * v < p.modes[0].extent) lanes *= 2;
     return lanes;
   }
   // Tiles of a row.
   static int64_t tiles(const Problem &p) {
-    const int64_t v = vector_of(p, false);
+    const int64_t v = ReduceStrided::widest(p);
     return ceil_div(p.modes[0].extent, (lanes(p) - 1) * v);
   }
-  // Rows of 128 bytes and more (of shorter ones too much is read that is their neighbours') that keep three of four threads busy,
-  // enough for a part of each alignment, and for the parts' states, which are written and read, to be no more than a sixteenth of
-  // what is read.
+  // Rows of eight vectors and more (of shorter ones too much is read that is their neighbours'), enough for a part of each alignment.
   static bool accepts(const Problem &p, const Device &) {
-    const int v = vector_of(p, false);
+    const int v = ReduceStrided::widest(p);
     if (p.n_inputs != 1 || p.modes.size() < 2 || v == 1 || v * state_bytes(p) > ReduceStrided::kMostState) return false;
     const Mode &k = p.modes[0], &r = p.modes[1];
     if (k.role != Role::K || r.role != Role::R || p.modes.n_of(Role::R) != 1 || r.extent > INT32_MAX) return false;
     if (k.stride[1] != 1 || r.stride[1] != k.extent || k.extent < 8 * v) return false;
-    if (k.extent * 4 < tiles(p) * lanes(p) * v * 3) return false;
     return !ReduceStrided::wide(p) && (1 << p.alignment[1]) >= bytes_of(p.in[0]) &&
-           p.reduced() >= kLeast * alignments(p) * (kThreads / lanes(p)) &&
+           p.reduced() >= kLeast * alignments(p) * (kThreads / lanes(p));
+  }
+  // Rows that keep three of four threads busy, and parts' states, which are written and read, that are no more than a sixteenth of what
+  // is read.
+  static bool suits(const Problem &p, const Device &) {
+    return p.modes[0].extent * 4 >= tiles(p) * lanes(p) * ReduceStrided::widest(p) * 3 &&
            p.kept() <= p.bytes() / (32 * alignments(p) * state_bytes(p));
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
-    c.block = kThreads, c.lanes = lanes(p), c.vector = vector_of(p, false), c.detail = int(alignments(p));
+    c.block = kThreads, c.lanes = lanes(p), c.vector = ReduceStrided::widest(p), c.detail = int(alignments(p));
     const int64_t rows = ceil_div(p.reduced(), c.detail), width = c.lanes * c.vector;
     const int64_t cells = p.kept() / p.modes[0].extent * tiles(p);
     const int64_t resident = ReduceSplit::resident("reduce.shifted", p, d, c.vector);

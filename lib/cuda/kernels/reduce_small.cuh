@@ -32,13 +32,13 @@ struct reduce_small {
     }
   }
 
-  // kItems vectors of each thread, and what they come to: kItems >> log outputs from `first` on, which are `groups` apart. kEven: all of
-  // them are there, in one mode, and each has so many vectors as its lanes take.
-  template <bool kEven, class P>
-  TCU_DEVICE static void tile(const P &p, Index first, int log, int lanes, int groups) {
-    const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes), each = 1 << log;
+  // kItems vectors of each thread of a warp, and what they come to: outputs from `first` on, kItems >> log for each group of lanes. kEven:
+  // all of them are there, in one mode, and each has so many vectors as its lanes take.
+  template <bool kEven, bool kStreamed, class P>
+  TCU_DEVICE static void tile(const P &p, Index first, int log, int lanes) {
+    const int t = int(threadIdx.x) % 32, groups = quotient(32, lanes), lane = remainder(t, lanes), each = 1 << log;
     const Index n = Index(p.kept), vectors = Index(p.folded) / V;
-    const auto cell = [&](int k) { return first + (k >> log) * groups + group; };
+    const auto cell = [&](int k) { return first + (k >> log) * groups + quotient(t, lanes); };
     const auto vector = [&](int k) { return Index((k & (each - 1)) * lanes + lane); };
     const auto there = [&](int k) { return kEven || (cell(k) < n && vector(k) < vectors); };
     Pack<V, typename Map::Inputs> x[kItems];
@@ -48,7 +48,7 @@ struct reduce_small {
       if (!there(k)) continue;
       if constexpr (kEven) advance(o[k], p.mode[0], cell(k));
       else decode(o[k], p, 0, p.n_kept, cell(k));
-      load_pack<V, true>(x[k], p, o[k], p.n_kept, vector(k) * V, 0);
+      load_pack<V, true, kStreamed>(x[k], p, o[k], p.n_kept, vector(k) * V, 0);
     }
     State s[kItems];
 #pragma unroll
@@ -64,22 +64,32 @@ struct reduce_small {
 #pragma unroll
       for (int k = 0; k < kItems; ++k)
         if ((k & (each - 1)) == 0) s[k] = F::combine(s[k], shuffle_xor(s[k], h));
+    // A group's lanes all have its outputs, and share them out: a store is of neighbours.
+#pragma unroll 1
+    for (int k = lane << log; k < kItems && (kEven || cell(k) < n); k += lanes << log) {
+      State mine = s[0];
 #pragma unroll
-    for (int k = 0; k < kItems; ++k)
-      if ((k & (each - 1)) == 0 && lane == 0 && (kEven || cell(k) < n)) store_result<F, Out>(p, o[k].out, s[k], p.folded);
+      for (int i = 1; i < kItems; ++i)
+        if (i == k) mine = s[i];
+      Offsets<N, Index> to;
+      if constexpr (kEven) advance(to, p.mode[0], cell(k));
+      else decode(to, p, 0, p.n_kept, cell(k));
+      store_result<F, Out>(p, to.out, mine, p.folded);
+    }
   }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    const int lanes = p.lanes, groups = quotient(kThreads, lanes);
+    const int lanes = p.lanes, warp = int(threadIdx.x) / 32;
     int log = 0;  // 1 << log vectors of an output for each lane
     while (Index(lanes << log) * V < Index(p.folded)) ++log;
-    const Index n = Index(p.kept), outputs = Index(groups) * (kItems >> log), step = Index(gridDim.x) * outputs;
+    const Index n = Index(p.kept), outputs = Index(quotient(32, lanes)) * (kItems >> log), step = Index(gridDim.x) * (kThreads / 32) * outputs;
     const bool even = p.n_kept == 1 && Index(lanes << log) * V == Index(p.folded);
 #pragma unroll 1
-    for (Index first = Index(blockIdx.x) * outputs; first < n; first += step) {
-      if (even && first + outputs <= n) tile<true>(p, first, log, lanes, groups);
-      else tile<false>(p, first, log, lanes, groups);
+    for (Index first = (Index(blockIdx.x) * (kThreads / 32) + warp) * outputs; first < n; first += step) {
+      if (!even || first + outputs > n) tile<false, true>(p, first, log, lanes);
+      else if (lanes < 8) tile<true, false>(p, first, log, lanes);  // what is written comes between what is read: streamed, 0.95 of the speed
+      else tile<true, true>(p, first, log, lanes);
     }
   }
 };
@@ -93,10 +103,13 @@ namespace tcu::cuda::rows {
 struct ReduceSmall : ReduceContiguous {
   static constexpr int kItems = 4, kLanes = 32;
   static bool accepts(const Problem &p, const Device &d) {
+    return (ReduceContiguous::accepts(p, d) || ReduceStaged::accepts(p)) && p.reduced() <= kItems * kLanes * vector_of(p, false);
+  }
+  static bool suits(const Problem &p, const Device &) {
     // Of a few segments of vectors reduce.contiguous has more in flight.
     const bool few = ReduceRows::accepts(p) && (p.kept() == 1 || (p.reduced() >= 64 && p.reduced() * p.kept() < 1 << 18));
-    return p.modes.n_of(Role::R) == 1 && !few && (ReduceContiguous::accepts(p, d) || ReduceStaged::accepts(p)) &&
-           p.reduced() <= kItems * kLanes * vector_of(p, false);
+    const bool short_work = p.reduced() < 14 && p.reduced() * p.kept() < 1 << 19;  // element by element is faster
+    return p.modes.n_of(Role::R) == 1 && !few && !short_work && (ReduceStaged::accepts(p) || !jumps_along(p, *fastest(p, Role::R)));
   }
   // One row an output, and vectors throughout.
   static bool whole(const Problem &p) {

@@ -12,21 +12,28 @@ namespace tcu::cuda::rows {
 struct ReduceSplit {
   static constexpr int64_t kLeast = 4096;      // elements that a part should have, at the least
   static bool contiguous(const Problem &p) { return p.modes.size() > 0 && p.modes[0].role == Role::R && reads_along(p, p.modes[0]); }
-  // Too few cells to fill the device, and enough in each for parts to pay.
+  // Too few cells to fill the device, and two parts' elements in each.
   static bool accepts(const Problem &p, const Device &d) {
-    const int64_t n = cells(p);
-    return n > 0 && n < busy(p, d) && p.reduced() * cell_width(p) >= worth(p);
+    const int64_t n = cells(p, d);
+    return n > 0 && n < busy(p, d) && p.reduced() * cell_width(p) >= 2 * kLeast;
   }
-  // Elements of a cell for which it pays to have parts: rounds of a block, 8 vectors a thread, that take as long as to put these together.
-  static int64_t worth(const Problem &p) {
-    const int64_t round = 8 * kThreads, v = vector_of(p, false);
-    return contiguous(p) ? std::max(8 * kLeast, 3 * round * v) : ReduceStrided::wide(p) ? 12 * round * v : 16 * round;
+  static bool suits(const Problem &p, const Device &d) {
+    return p.reduced() * cell_width(p) * p.n_inputs >= worth(p, d) && (contiguous(p) || !ReduceStrided::narrow(p));
   }
-  // Blocks that keep the memory busy: rows of neighbouring outputs have many loads in flight in each.
+  // Elements of a cell, of all inputs, for which it pays to have parts: rounds of a block, 8 vectors a thread, that take as long as to put
+  // these together. Several rows that are no whole vectors take a block long: of few outputs they are cut as soon as that is possible.
+  static int64_t worth(const Problem &p, const Device &d) {
+    const int64_t round = 8 * kThreads;
+    if (!contiguous(p)) return ReduceStrided::wide(p) ? 12 * round * ReduceStrided::widest(p) : p.reduced() < kLeast ? 16 * round : 6 * round;
+    const int64_t rows = 3 * round * vector_of(p, false);
+    if (ReduceRows::accepts(p) || p.modes.n_of(Role::R) == 1) return rows;
+    return 8 * p.kept() <= busy(p, d) ? 2 * kLeast : std::max(rows, 8 * kLeast);
+  }
+  // Blocks that keep the memory busy: half of those that the device holds where a thread has eight vectors in flight.
   static int64_t busy(const Problem &p, const Device &d) {
-    const bool wide = !contiguous(p) && ReduceStrided::wide(p);
-    const int64_t blocks = resident("reduce.split", p, d, wide ? vector_of(p, false) : 1);
-    return wide ? blocks / 2 : blocks;
+    const int v = contiguous(p) ? 1 : ReduceStrided::vector(p);
+    const int64_t blocks = resident("reduce.split", p, d, v);
+    return v > 1 && rows_in_flight(p.n_inputs, v, state_bytes(p), bytes_of(p.in[0])) == 8 ? blocks / 2 : blocks;
   }
   // Blocks that the device holds at a time, of threads with so many states.
   static int64_t resident(const char *row, const Problem &p, const Device &d, int states) {
@@ -34,16 +41,15 @@ struct ReduceSplit {
   }
   // Outputs in one cell.
   static int64_t cell_width(const Problem &p) {
-    return contiguous(p) ? 1 : lanes(p) * (ReduceStrided::wide(p) ? vector_of(p, false) : 1);
+    return contiguous(p) ? 1 : lanes(p) * ReduceStrided::vector(p);
   }
   // Outputs, or tiles of them; 0 where neither body fits.
-  static int64_t cells(const Problem &p) {
+  static int64_t cells(const Problem &p, const Device &d) {
     if (contiguous(p)) return p.kept();
-    if (ReduceStrided::fits(p) && !ReduceStrided::narrow(p)) return ceil_div(ReduceStrided::vectors(p), lanes(p));
-    return 0;
+    return ReduceStrided::accepts(p, d) ? ceil_div(ReduceStrided::vectors(p), lanes(p)) : 0;
   }
   static int lanes(const Problem &p) {  // such that a block has several rows
-    return ReduceStrided::lanes_for(p, kThreads / (ReduceStrided::wide(p) ? vector_of(p, false) : 2));
+    return ReduceStrided::lanes_for(p, kThreads / std::max(ReduceStrided::vector(p), 2));
   }
   // Parts of each of n cells, such that the blocks, of which `resident` run at a time, end together: the fewest that keep `enough` of
   // them busy, else those that keep the most.
@@ -70,18 +76,18 @@ struct ReduceSplit {
       if (c.variant == 3) {
         units = p.reduced() / (ReduceRows::kItems * kThreads * c.vector), elements = p.reduced() / std::max<int64_t>(units, 1);
       } else {  // pieces of rows, where these are fewer than parts
-        c.detail = int(ceil_div(parts_for(cells(p), busy(p, d), p.reduced() / kLeast), rows));
+        c.detail = int(ceil_div(parts_for(cells(p, d), busy(p, d), p.reduced() / kLeast), rows));
         units = rows * c.detail, elements = ceil_div(extent, c.detail);
       }
     } else {
       c.variant = ReduceStrided::wide(p) ? 2 : 1;
-      c.lanes = lanes(p), c.vector = c.variant == 2 ? vector_of(p, false) : 1;
+      c.lanes = lanes(p), c.vector = ReduceStrided::vector(p);
       c.detail = ReduceStrided::together(p);
       units = p.reduced() / c.detail, elements = int64_t(c.lanes) * c.vector;
       turn = 8 * kThreads / c.lanes;  // as many as a block has in flight
       width = c.detail > 1 ? p.kept() : elements;
     }
-    const int64_t n = cells(p);
+    const int64_t n = cells(p, d);
     const int64_t most = std::clamp<int64_t>(units * elements / kLeast, 1, std::max<int64_t>(units, 1));
     int64_t parts = parts_for(n, busy(p, d), most);
     const int64_t trip = std::max<int64_t>(kPartBytes * kThreads / (width * state_bytes(p)), 1);  // parts that the last block reads at a time

@@ -53,7 +53,7 @@ struct reduce_staged {
 #pragma unroll
         for (int k = 0; k < kItems; ++k) {
           const int at = i + k * kThreads;
-          x[k] = __ldcs(reinterpret_cast<const Word *>(from) + (at < vectors ? at : vectors - 1));
+          x[k] = load_word<true>(reinterpret_cast<const Word *>(from) + (at < vectors ? at : vectors - 1));
         }
 #pragma unroll
         for (int k = 0; k < kItems; ++k)

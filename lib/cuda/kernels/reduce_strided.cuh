@@ -1,7 +1,7 @@
 // reduce.strided, reduce.split (variants 1 and 2): the fastest mode is kept ('K R', 'K R K', 'K R K R').
 // Threads lie across the K modes, p.lanes of them (a power of two), each with V neighbouring outputs; the block's other
-// threads take other rows, an R index each, kItems rows in flight. kWide: V is a vector of 16 bytes, which the fastest K mode's
-// extent and every stride allow; else V is 1. The rows meet in shared memory; then a thread has one output of the tile.
+// threads take other rows, an R index each, kItems rows in flight. kWide: V is a vector of 16 bytes, or 8 elements of one byte, which
+// the fastest K mode's extent and every stride allow; else V is 1. The rows meet in shared memory; then a thread has one output of the tile.
 // Where there are so few outputs that a row of them is short, p.detail rows, one after another in memory, are read as one; what
 // belongs to an output meets at the end.
 // With p.split > 1 there are so many parts, which take turns of p.chunk rows, and the last block to finish puts them together
@@ -10,6 +10,15 @@
 #include "device/append.cuh"
 #include "device/split.cuh"
 
+namespace tcu::cuda {
+// Outputs of a thread, at most: with sixteen, of 8-bit integers, there are registers for fewer blocks, or for fewer loads.
+inline constexpr int kMostColumns = 8;
+// Rows that a thread reads before it folds them: as many as leave registers for the states of its columns.
+TCU_FN constexpr int rows_in_flight(int inputs, int columns, int state_bytes, int element_bytes) {
+  return inputs == 1 && columns * (state_bytes + 8 * element_bytes) <= 160 ? 8 : 4;
+}
+}  // namespace tcu::cuda
+
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
@@ -17,9 +26,9 @@ template <class Map, class Op, class Acc, class Out, class Index, bool kWide>
 struct reduce_strided {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
-  static constexpr int V = kWide ? kVector<typename Map::Inputs> : 1;
+  static constexpr int V = !kWide ? 1 : kVector<typename Map::Inputs> < kMostColumns ? kVector<typename Map::Inputs> : kMostColumns;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = resident<F, V>(4), kItems = N == 1 && register_bytes<F>(V) <= 32 ? 8 : 4;
+  static constexpr int kResident = resident<F, V>(4), kItems = rows_in_flight(N, V, sizeof(State), largest_of<typename Map::Inputs>::bytes);
   static constexpr int kShared = kThreads * (V < 8 ? V : 8);  // states
   static constexpr int kParts = kPartBytes / sizeof(State);   // whose states a thread has in flight
 
@@ -37,7 +46,7 @@ struct reduce_strided {
       Offsets<N, Index> at = o;
       if constexpr (kRows == Rows::kApart) advance(at, p.mode[p.n_kept], row * Index(p.detail));
       else decode(at, p, p.n_kept, p.n_kept + p.n_folded, row);
-      load_pack<V, kRows != Rows::kAny>(x[k], p, at, 0, element, accesses);
+      load_pack<V, kRows != Rows::kAny, true>(x[k], p, at, 0, element, accesses);
       position[k] = at.weight;
     }
     if constexpr (kRows == Rows::kAny) {
@@ -112,7 +121,8 @@ struct reduce_strided {
   // The parts of a tile of `width` outputs as one, in a fixed order: `mine` is thread t's of output t, of this part and then of all.
   // False in the blocks that have no more to do.
   template <class P>
-  TCU_DEVICE static bool combine_parts(const P &p, State &mine, int width, Index tile, int part, int split, State *shared) {
+  TCU_DEVICE static bool combine_parts(const P &p, State &mine, int width, Index tile, int part, State *shared) {
+    const int split = int(p.split);
     if (split == 1) return true;
     const Whole whole = meet(mine, static_cast<State *>(p.workspace) + tile * split * width, width, p.zeroed, tile, part, split, shared);
     mine = whole.state;
@@ -189,7 +199,7 @@ struct reduce_strided {
       State mine = fold_rows(s, lanes, shared);
       const int width = together > 1 ? int(kept) : tile_width;
       if (together > 1) mine = fold_rows(mine, width, shared);
-      if (!combine_parts(p, mine, width, tile, int(part), int(split), shared)) continue;
+      if (!combine_parts(p, mine, width, tile, int(part), shared)) continue;
       if (t < width && tile * width + t < kept) {
         Offsets<N, Index> to;
         decode(to, p, 0, p.n_kept, tile * width + t);
@@ -209,30 +219,34 @@ namespace tcu::cuda::rows {
 
 struct ReduceStrided {
   static constexpr int kMostState = 128;  // bytes of a thread's outputs: a block's fit the shared memory that a kernel has
-  static bool fits(const Problem &p) {
+  static bool accepts(const Problem &p, const Device &) {
     return p.modes.size() >= 2 && p.modes[0].role == Role::K && fastest(p, Role::R) && reads_along(p, p.modes[0]);
   }
-  static bool accepts(const Problem &p, const Device &) {
+  static bool suits(const Problem &p, const Device &) {
     const bool few = !wide(p) && p.reduced() <= 5;  // single elements, and fewer of them than could be in flight
-    return fits(p) && !jumps_along(p, p.modes[0]) && !few && !narrow(p);
+    return !jumps_along(p, p.modes[0]) && !few && !narrow(p);
   }
   // Rows of single elements in several places, too short to be worth a block's, with not so many of them that these would be cut.
   static bool narrow(const Problem &p) {
-    return !wide(p) && p.modes.n_of(Role::K) > 1 && p.modes[0].extent < (p.n_inputs > 1 ? kThreads : 8) && p.reduced() >= 512 &&
-           p.reduced() <= 4096;
+    const bool several = p.n_inputs > 1;
+    return !wide(p) && p.modes.n_of(Role::K) > 1 && p.modes[0].extent < (several ? kThreads : 8) && p.reduced() <= 4096 &&
+           (several || p.reduced() >= 512);
   }
-  // Rows that are read as one: they lie one after another, and are shorter than the 128 bytes that are worth an access.
+  static int widest(const Problem &p) { return std::min(vector_of(p, false), kMostColumns); }
+  // Elements of a thread's access.
+  static int vector(const Problem &p) { return wide(p) ? widest(p) : 1; }
+  // Rows that are read as one: they lie one after another, and are shorter than eight vectors.
   static int together(const Problem &p) {
-    const int v = vector_of(p, false);
+    const int v = widest(p);
     const int64_t kept = p.kept(), rows = kept ? 8 * v / kept : 0;
     if (is_arg(p.op) || v == 1 || v * state_bytes(p) > kMostState || p.modes.size() != 2 || p.modes[1].role != Role::R) return 1;
     if (rows < 2 || (kept & (kept - 1)) || p.reduced() % rows) return 1;
     for (int k = 1; k <= p.n_inputs; ++k)
-      if (p.modes[0].stride[k] != 1 || p.modes[1].stride[k] != kept || (1 << p.alignment[k]) < 16) return 1;
+      if (p.modes[0].stride[k] != 1 || p.modes[1].stride[k] != kept || (1 << p.alignment[k]) < v * bytes_of(p.in[k - 1])) return 1;
     return int(rows);
   }
   static bool wide(const Problem &p) {
-    const int v = vector_of(p, false);
+    const int v = widest(p);
     if (v == 1 || v * state_bytes(p) > kMostState) return false;
     if (together(p) > 1) return true;
     bool some = false;  // an input that is really read as vectors
@@ -240,12 +254,12 @@ struct ReduceStrided {
       some |= p.modes[0].stride[k] == 1 && rows_aligned(p, 0, k, v);
     return some && p.modes[0].extent % v == 0;
   }
-  static int64_t vectors(const Problem &p) { return p.kept() * together(p) / (wide(p) ? vector_of(p, false) : 1); }
+  static int64_t vectors(const Problem &p) { return p.kept() * together(p) / vector(p); }
   // Threads across: as few as read 128 bytes of a row (512 where rows start anywhere in such), but no row of the block without
   // several to read. At most `most`: all of the block, or so many that there is an output for a thread. Where that is work for fewer
   // than `blocks`: as few as read 32 bytes, and no row without one to read; where 256 bytes leave two for each, these.
   static int lanes_for(const Problem &p, int most, int blocks = 1) {
-    const int v = wide(p) ? vector_of(p, false) : 1;
+    const int v = vector(p);
     int bytes = v, least = 128;
     for (int k = 1; k <= p.n_inputs; ++k) {
       bytes = std::max(bytes, v * bytes_of(p.in[k - 1]));
@@ -264,7 +278,7 @@ struct ReduceStrided {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.variant = wide(p) ? 2 : 1;
-    c.block = kThreads, c.vector = wide(p) ? vector_of(p, false) : 1, c.detail = together(p);
+    c.block = kThreads, c.vector = vector(p), c.detail = together(p);
     c.lanes = lanes_for(p, kThreads, c.detail > 1 ? 1 : d.processors);  // rows that are read as one are one tile
     c.grid = persistent_grid("reduce.strided", p, d, ceil_div(vectors(p), c.lanes));
     return c;

@@ -169,6 +169,11 @@ struct ScanSplit {
            ceil_div(fastest(p, Role::S)->extent, steps(p)) * tiles(p) < INT32_MAX &&
            kThreads * ScanLookback::input_bytes(p) <= d.shared_bytes - 8192;
   }
+  // What scan.lookback does not take, and long lines that begin anywhere in 16 bytes: it reads them element by element.
+  static bool suits(const Problem &p, const Device &d) {
+    const bool aligned = std::all_of(p.alignment, p.alignment + 1 + p.n_inputs, [](int log) { return 1 << log >= 16; });
+    return !ScanLookback::accepts(p, d) || (!aligned && fastest(p, Role::S)->extent >= 1 << 21);
+  }
   static LaunchConfig configure(const Problem &p, const Device &) {
     LaunchConfig c;
     c.block = kThreads, c.lanes = lanes(p), c.split = ceil_div(fastest(p, Role::S)->extent, steps(p));

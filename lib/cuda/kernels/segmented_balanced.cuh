@@ -257,11 +257,11 @@ struct segmented_balanced {
         const bool inner = y >= 0 && next <= end;
         if (inner && accesses == 0) {
 #pragma unroll
-          for (int k = 0; k < kItems; ++k) load_pack<V, true>(x[k], p, o, p.n_kept, r + k * kStep, 0);
+          for (int k = 0; k < kItems; ++k) load_pack<V, true, true>(x[k], p, o, p.n_kept, r + k * kStep, 0);
         } else {
 #pragma unroll
           for (int k = 0; k < kItems; ++k)
-            if (readable(r + k * kStep) && r + k * kStep < end) load_pack<V, false>(x[k], p, o, p.n_kept, r + k * kStep, accesses);
+            if (readable(r + k * kStep) && r + k * kStep < end) load_pack<V, false, true>(x[k], p, o, p.n_kept, r + k * kStep, accesses);
         }
         if (inner && y >= begin && __popc(__ballot_sync(kAllLanes, to <= next)) == closed) {
 #pragma unroll

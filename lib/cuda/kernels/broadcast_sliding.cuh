@@ -1,0 +1,240 @@
+// broadcast.sliding_register, broadcast.sliding_shared: an input that has a stride of 0 along a mode of out, and so stays while out
+// moves ('K K ...', a scalar beside 'K').
+// A thread has one vector of out in all modes but one, its place, and slides along that one mode: what stays there it reads once, and
+// uses it at each of up to p.chunk steps, the sliding factor (Dikbayir et al., "Fast multidimensional reduction and broadcast operations
+// on GPU for machine learning", 3.2.2; there for a matrix and a vector). sliding_register keeps what stays in registers.
+// sliding_shared reads it once a block, into shared memory, for all threads that have the place. What moves is read at each step, some
+// steps ahead of its use.
+// A block is p.lanes threads along out's fastest mode by kThreads / p.lanes across it. Where the mode slid along (p.detail >> 16) is that
+// one, the lanes slide side by side and each row has a place; else each lane has a place and the rows slide side by side. A step of a
+// block is so one piece of memory, or a few. The mode slid along is cut into p.split parts, a block each. Elements are read as in
+// broadcast.general: V of them, by bits 0-15 of p.detail.
+// In place: an element is written by the thread that read it, after it did (what stays is never where out is).
+#pragma once
+#include "device/map.cuh"
+
+namespace tcu::cuda {
+// Places of a block, at most.
+TCU_FN constexpr int sliding_places(bool shared) { return shared ? 64 : kThreads; }
+}
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+// kStays: a bit for every input that stays.
+template <class Map, class Acc, class Out, class Index, int V, unsigned kStays, bool kShared>
+struct broadcast_sliding {
+  using Inputs = typename Map::Inputs;
+  static constexpr int N = Inputs::size, kPlaces = sliding_places(kShared);
+  static constexpr unsigned kMoves = ~kStays & ((1u << N) - 1);
+
+  TCU_FN static constexpr int count(unsigned bits) { return bits ? int(bits & 1) + count(bits >> 1) : 0; }
+  // Steps whose elements are under way at once: four loads at least.
+  static constexpr int kMoving = count(kMoves), kAhead = kMoving <= 1 ? 4 : kMoving <= 4 ? 2 : 1;
+  // Registers are what limits it: those of vectors.
+  static constexpr int kWords = 4 * (kMoving * kAhead + (kShared ? 0 : N - kMoving));
+  static constexpr int kResident = V > 8 || kWords > 24 ? kWords > 40 ? 2 : 3 : 4;
+
+  // In shared memory: of each input that stays kPlaces vectors.
+  template <class... T>
+  TCU_FN static constexpr int bytes_of(Types<T...>) {
+    int i = 0, bytes = 0;
+    ((bytes += kStays >> i++ & 1 ? int(sizeof(T)) : 0), ...);
+    return bytes * V * kPlaces;
+  }
+  static constexpr int kSlots = kShared ? bytes_of(Inputs{}) / int(sizeof(Slot)) : 1;
+
+  template <int I = 0>
+  TCU_DEVICE static void stage(const Pack<V, Types<>> &, char *, int) {}
+  template <int I = 0, class T, class... R>
+  TCU_DEVICE static void stage(const Pack<V, Types<T, R...>> &pack, char *shared, int place) {
+    constexpr bool kMine = kStays >> I & 1;
+    if constexpr (kMine) reinterpret_cast<Raw<T, V> *>(shared)[place] = pack.first;
+    stage<I + 1>(pack.rest, shared + kMine * kPlaces * V * int(sizeof(T)), place);
+  }
+  template <int I = 0>
+  TCU_DEVICE static void read_staged(Pack<V, Types<>> &, const char *, int) {}
+  template <int I = 0, class T, class... R>
+  TCU_DEVICE static void read_staged(Pack<V, Types<T, R...>> &pack, const char *shared, int place) {
+    constexpr bool kMine = kStays >> I & 1;
+    if constexpr (kMine) pack.first = Raw<T, V>::staged(reinterpret_cast<const T *>(shared) + place * V);
+    read_staged<I + 1>(pack.rest, shared + kMine * kPlaces * V * int(sizeof(T)), place);
+  }
+
+  // Where a place is: vector `at` of all modes but s.
+  template <class P>
+  TCU_DEVICE static Offsets<N, Index> locate(const P &p, int s, Index at) {
+    Offsets<N, Index> o;
+    if (s > 0) at = advance_part(o, p.mode[0], at * V);
+#pragma unroll 1
+    for (int m = 1; m < p.n_kept; m = opaque(m + 1))
+      if (m != s) at = advance_part(o, p.mode[m], at);
+    return o;
+  }
+
+  // What a thread does: steps from, from + sliders, ... of the mode slid along, from a place on; `left` in units of that mode.
+  struct Course {
+    Index from, unit;  // unit: elements
+    int left, sliders, place;
+  };
+  // kPlain: all that moves is read as vectors.
+  template <bool kPlain, class P>
+  TCU_DEVICE static void slide(const P &p, const Course &c, const Offsets<N, Index> &o, Pack<V, Inputs> &held, char *staged) {
+    const auto &mode = p.mode[p.detail >> 16];
+    const unsigned accesses = unsigned(p.detail) & 0xffff;
+#pragma unroll 1
+    for (int step = 0; step < c.left; step += kAhead * c.sliders) {
+      Pack<V, Inputs> x[kAhead];
+      Offsets<N, Index> to[kAhead];
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k) {
+        const int here = step + k * c.sliders;
+        to[k] = o;
+        advance(to[k], mode, (c.from + (here < c.left ? here : step)) * c.unit);
+        if constexpr (!kShared) x[k] = held;
+        load_pack<V, kPlain, false, kMoves>(x[k], p, to[k], 0, Index(0), accesses);
+      }
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k) {
+        if (step + k * c.sliders >= c.left) continue;
+        if constexpr (kShared) read_staged(x[k], staged, c.place);
+        if constexpr (!kPlain) spread_pack<V, kMoves>(x[k], p, 0, accesses);
+        Vec<Acc, V> y;
+#pragma unroll
+        for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(apply_at<Map>(p, x[k], v));
+        store(p, static_cast<Out *>(p.out) + to[k].out, y);
+      }
+    }
+  }
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    const int s = p.detail >> 16, t = int(threadIdx.x), lanes = p.lanes, rows = kThreads / lanes, row = t / lanes, lane = t - row * lanes;
+    const int sliders = s ? rows : lanes, start = s ? row : lane;
+    const int places = s ? lanes : rows < kPlaces ? rows : kPlaces, place = s ? lane : row;
+    // Blocks beside each other are so along out's fastest mode.
+    const int block = int(blockIdx.x), parts = int(p.split), tiles = int(gridDim.x) / parts;
+    const int part = s ? block / tiles : block % parts, tile = s ? block % tiles : block / parts;
+
+    const Index unit = s ? 1 : V, extent = Index(p.mode[s].extent) / unit;
+    const Index at = Index(tile) * places + place, all = divide(Index(p.kept), p.mode[s].divisor) / (s ? V : 1);
+    const bool there = place < places && start < sliders && at < all;
+    const Index span = parts > 1 ? Index(p.chunk) * sliders : extent, first = part * span;
+    const int left = there ? int(extent - first < span ? extent - first : span) - start : 0;
+
+    const Offsets<N, Index> o = locate(p, s, there ? at : 0);
+    TCU_SHARED(Slot, shared, kSlots);
+    char *const staged = reinterpret_cast<char *>(shared);
+    Pack<V, Inputs> held;
+    if (there && (!kShared || start == 0)) {
+      const unsigned accesses = unsigned(p.detail) & 0xffff;
+      load_pack<V, false, false, kStays>(held, p, o, 0, Index(0), accesses);
+      spread_pack<V, kStays>(held, p, 0, accesses);
+      if constexpr (kShared) stage(held, staged, place);
+    }
+    if constexpr (kShared) __syncthreads();
+
+    const Course c = {first + start, unit, left, sliders, place};
+    if (V == 1 || (unsigned(p.detail) & kMoves) == 0) slide<true>(p, c, o, held, staged);
+    else if constexpr (V > 1) slide<false>(p, c, o, held, staged);
+  }
+};
+
+}  // namespace tcu::cuda
+#endif
+
+#if !defined(__CUDACC__)
+#include "kernels/broadcast_general.cuh"
+
+namespace tcu::cuda::rows {
+
+template <bool kShared>
+struct BroadcastSliding {
+  static constexpr const char *kName = kShared ? "broadcast.sliding_shared" : "broadcast.sliding_register";
+
+  static unsigned staying(const Problem &p, int mode) {
+    unsigned inputs = 0;
+    for (int i = 0; i < p.n_inputs; ++i) inputs |= unsigned(p.modes[mode].stride[1 + i] == 0) << i;
+    return inputs;
+  }
+  static bool accepts(const Problem &p, const Device &) {
+    for (int m = 0; m < p.modes.size(); ++m)
+      if (staying(p, m)) return true;
+    return false;
+  }
+
+  // How one would slide along a mode.
+  struct Slide {
+    int mode = 0, lanes = 1;
+    int64_t tiles = 1, parts = 1, steps = 1;
+    double saved = -1;  // bytes of a vector of out that are not read again
+  };
+  // Of n things taken so many at a time, the share of what is taken that is there.
+  static double filled(int64_t n, int64_t at_once) { return double(n) / double(ceil_div(n, at_once) * at_once); }
+  // Lanes: the most of which an eighth of the threads at most have nothing to do; else those that leave the fewest so.
+  static int lanes_for(int64_t along, int64_t across, int64_t least, int64_t most) {
+    int best = 1;
+    double busy = 0;
+    for (int64_t n = std::min(most, along); n >= std::min({least, most, along}) && busy < 0.875; --n) {
+      const double of_these = filled(along, n) * filled(across, kThreads / n) * double(kThreads / n * n) / kThreads;
+      if (of_these > busy) busy = of_these, best = int(n);
+    }
+    return best;
+  }
+  static Slide along(const Problem &p, const Device &d, int mode) {
+    constexpr int kPlaces = sliding_places(kShared);
+    Slide s;
+    s.mode = mode;
+    const int v = BroadcastGeneral::vector(p);
+    const int64_t extent = p.modes[mode].extent / (mode ? 1 : v), places = p.kept() / v / extent;
+    const int64_t factor = tuning(kName, d, bytes_of(p.out)).factor, least = 128 / (v * bytes_of(p.out));  // a line of 128 bytes
+    int64_t sliders, of_block;
+    if (mode == 0) {  // no more lanes than leave each that many steps
+      sliders = s.lanes = lanes_for(extent, places, least, std::clamp<int64_t>(extent / factor, least, kThreads));
+      of_block = std::min(kThreads / s.lanes, kPlaces);
+    } else {
+      int64_t before = 1;  // places that are followed, along out, by the next step: no more, if there are steps enough for the others
+      for (int m = 0; m < mode; ++m) before *= p.modes[m].extent;
+      before = std::max(before / v, ceil_div(kThreads, extent));
+      of_block = s.lanes = lanes_for(places, extent, least, std::min<int64_t>(before, kPlaces));
+      sliders = kThreads / s.lanes;
+    }
+    s.tiles = ceil_div(places, of_block);
+    // As many parts as the factor says, or as leave each processor four blocks; and then even ones.
+    const int64_t most = ceil_div(extent, sliders);
+    s.parts = std::min(most, std::max(ceil_div(most, factor), ceil_div(4 * d.processors, s.tiles)));
+    s.steps = ceil_div(most, s.parts);
+    s.parts = ceil_div(most, s.steps);
+    s.saved = 0;
+    for (int k = 1; k <= p.n_inputs; ++k)
+      if (p.modes[mode].stride[k] == 0)
+        s.saved += bytes_of(p.dtype(k)) * (p.modes[0].stride[k] ? v : 1) * (1 - 1 / double(s.steps));
+    return s;
+  }
+  // Inputs may stay along different modes: the one along which most bytes are saved, and of equal ones the fastest.
+  static Slide chosen(const Problem &p, const Device &d) {
+    Slide best;
+    for (int m = 0; m < p.modes.size(); ++m) {
+      if (!staying(p, m)) continue;
+      if (const Slide s = along(p, d, m); s.saved > best.saved) best = s;
+    }
+    return best;
+  }
+
+  static LaunchConfig configure(const Problem &p, const Device &d) {
+    const Slide s = chosen(p, d);
+    LaunchConfig c = BroadcastGeneral::configure(p, d);  // its vectors and how inputs are read
+    c.detail |= s.mode << 16;
+    c.lanes = s.lanes, c.split = s.parts, c.chunk = s.steps, c.grid = s.tiles * s.parts;
+    return c;
+  }
+  static Instance instance(const Problem &p, const LaunchConfig &c) {
+    return make_instance(p, "broadcast_sliding", {type_text(p.acc), storage_text(p.out), index_text(p), std::to_string(c.vector),
+                                                  std::to_string(staying(p, c.detail >> 16)) + "u", kShared ? "true" : "false"});
+  }
+};
+using BroadcastSlidingRegister = BroadcastSliding<false>;
+using BroadcastSlidingShared = BroadcastSliding<true>;
+
+}  // namespace tcu::cuda::rows
+#endif
