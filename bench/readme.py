@@ -22,10 +22,10 @@ def family_lines(rows, late):
         if not cases:
             continue
         fractions = sorted(f["tcuops"]["fraction"] for f in cases if f["tcuops"]["fraction"])
-        ratios = [best["us"] / f["tcuops"]["us"] for f in cases
-                  if f["tcuops"]["us"] and all(peer in f for peer in late) and (best := report.fastest_peer(f))]
+        raced = [(f, best["us"] / f["tcuops"]["us"]) for f in cases if f["tcuops"]["us"] and (best := report.fastest_peer(f))]
+        ratios = [r for f, r in raced if all(peer in f for peer in late)]
         spread = " / ".join(f"{x:.2f}" for x in (fractions[0], statistics.median(fractions), fractions[-1])) if fractions else ""
-        yield [name, len(cases), spread, f"{report.geometric_mean(ratios):.2f} ({len(ratios)})" if ratios else "", sum(r < 1 for r in ratios)]
+        yield [name, len(cases), spread, f"{report.geometric_mean(ratios):.2f} ({len(ratios)})" if ratios else "", sum(r < 1 for _, r in raced)]
 
 
 def section(folder):
@@ -37,7 +37,7 @@ def section(folder):
     late = out_of_time(result)
     table = report.table(family_lines(report.timed(result), late),
                          ["", "cases", "fraction of the ceiling: least / median / most", "speed against the fastest peer (cases)",
-                          "of these a peer is faster in"])
+                          "cases in which a peer was faster"])
     if late:
         table += f"\n\n{' and '.join(late)} had no time for every case: the speeds are those of cases that all peers have done."
     return (f"{result['device']}, {result['date'][:10]}, `./run bench {WHERE[folder]}{quick}`; peers in the same run: {peers}; "
