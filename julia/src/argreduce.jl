@@ -19,7 +19,7 @@ end
 
 # The result's own index, with the reduced modes' part from the position.
 function index_array(t, dims, found::Array{Int64,N}) where {N}
-    reduced = reduced_dims(N, dims)
+    reduced = collect(reduced_dims(N, dims))
     within = CartesianIndices(ntuple(k -> extents(t)[reduced[k]], length(reduced)))
     return map(CartesianIndices(found), found) do I, position
         J = within[position+1]

@@ -46,7 +46,7 @@ function tensor!(call::Call, x::TCUArray{T,N}) where {T,N}
     return CTensor(x.pointer, extents, extents + 8N, T <: Element ? dtype_id(T) : Int32(0), N)
 end
 
-push_out!(call::Call, x::TCUArray) = (call.out = tensor!(call, x); call.target = x; nothing)
+push_out!(call::Call, x::TCUArray) = (call.out[1] = tensor!(call, x); call.target = x; nothing)
 
 # An input as the library lays it out, without looking whether it is there already or overlaps the output.
 function push_input!(call::Call, x::TCUArray)
@@ -215,7 +215,7 @@ end
 opaque(@nospecialize(x)) = Base.inferencebarrier(x)
 
 call_map(call::Call, expression::Ptr{Cvoid}) = (options = set_options!(call);
-    GC.@preserve call options check(@tcu tcu_map(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor}, expression::Ptr{Cvoid},
+    GC.@preserve call options check(@tcu tcu_map(call.context.handle::Ptr{Cvoid}, pointer(call.out)::Ptr{CTensor}, expression::Ptr{Cvoid},
         call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor}, pointer(options)::Ptr{COptions})::Int32))
 
 # dest .= bc in one call; dest has the tree's axes. Compiled once: of each tree only the walk by collect! is its own.

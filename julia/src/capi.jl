@@ -82,7 +82,7 @@ const MAX_LEAVES = 32
 # value, and `roots` what must live as long as the call.
 mutable struct Call
     context::Context
-    out::CTensor
+    out::Vector{CTensor}           # of one tensor
     inputs::Vector{CTensor}
     n_inputs::Int
     modes::Vector{Int64}
@@ -101,7 +101,7 @@ mutable struct Call
     correction::Vector{Float64}    # of one number
     second::Vector{CTensor}        # of one tensor
     options::Vector{COptions}
-    Call(context::Context) = new(context, CTensor(C_NULL, C_NULL, C_NULL, 0, 0), Vector{CTensor}(undef, MAX_INPUTS), 0,
+    Call(context::Context) = new(context, Vector{CTensor}(undef, 1), Vector{CTensor}(undef, MAX_INPUTS), 0,
         Vector{Int64}(undef, 2 * MAX_RANK * (MAX_INPUTS + 1)), 0, Vector{CScalar}(undef, MAX_NODES), 0, 0, 0, Any[], Any[],
         "", false, nothing, Vector{Int32}(undef, MAX_RANK), Vector{CScalar}(undef, 3),
         Vector{Float64}(undef, 1), Vector{CTensor}(undef, 1), Vector{COptions}(undef, 1))

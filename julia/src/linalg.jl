@@ -54,14 +54,14 @@ unit_stride(x::TCUVector, ::Type{T}) where {T} = unit_stride(as_matrix(x), T)
 
 function device_product!(C::TCUMatrix{T}, A, B, alpha, beta) where {T}
     GC.@preserve C A B with_call(context(C)) do call
-        call.out = tensor!(call, C)
+        call.out[1] = tensor!(call, C)
         push_input!(call, A)
         push_input!(call, B)
         call.coefficients[1] = cscalar(T, alpha)
         call.coefficients[2] = cscalar(T, beta)
         options = set_options!(call; alpha = alpha !== true, beta = beta !== false)
         a = pointer(call.inputs)
-        GC.@preserve call options check(@tcu tcu_matmul(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor},
+        GC.@preserve call options check(@tcu tcu_matmul(call.context.handle::Ptr{Cvoid}, pointer(call.out)::Ptr{CTensor},
             a::Ptr{CTensor}, (a + sizeof(CTensor))::Ptr{CTensor}, pointer(options)::Ptr{COptions})::Int32)
     end
     return C

@@ -21,7 +21,7 @@ Statistics.mean(A::Reducible; dims = :) = mean_tree(tree(identity, A), dims)
 Statistics.mean(f, A::Reducible; dims = :) = mean_tree(tree(f, A), dims)
 function Statistics.mean!(r::AnyTCU, A::AnyTCU)
     out = strided_output(r)
-    fold_into!(drop_trailing(out, ndims(A)), REDUCE_MEAN, tree(identity, A), dims_of_output(out, A))
+    fold_into!(drop_trailing(out, axes(A)), REDUCE_MEAN, tree(identity, A), dims_of_output(out, A))
     return r
 end
 

@@ -33,12 +33,30 @@ fold_of(op, ::Type) = nothing
 
 # ---- shapes ----
 
-# The dims of a reduction as sorted numbers from 1, those beyond the array's rank left out.
-reduced_dims(N::Int, ::Colon) = collect(1:N)
+# Numbers of dims, ascending, each once; an isbits set, since every call makes one.
+struct DimSet
+    bits::UInt64
+end
+DimSet(d::Integer) = DimSet(UInt64(1) << (d - 1))
+Base.union(a::DimSet, b::DimSet) = DimSet(a.bits | b.bits)
+Base.in(d::Int, s::DimSet) = (s.bits >> (d - 1)) & 1 == 1
+Base.length(s::DimSet) = count_ones(s.bits)
+Base.eltype(::Type{DimSet}) = Int
+Base.iterate(s::DimSet, rest::UInt64 = s.bits) = rest == 0 ? nothing : (trailing_zeros(rest) + 1, rest & (rest - 1))
+
+# The dims of a reduction of N, those beyond N left out.
+function reduced_dims(N::Int, ::Colon)
+    N <= MAX_RANK || throw(ArgumentError("the library takes arrays of up to $MAX_RANK dimensions, not $N"))
+    return DimSet(N == 64 ? typemax(UInt64) : (UInt64(1) << N) - 1)
+end
 reduced_dims(N::Int, d::Integer) = reduced_dims(N, (d,))
 function reduced_dims(N::Int, dims)
-    Base.all(d -> d >= 1, dims) || throw(ArgumentError("reduced dimension(s) must be ≥ 1, got $dims"))
-    return sort!(unique!(Int[d for d in dims if d <= N]))
+    every, some = reduced_dims(N, :), DimSet(UInt64(0))
+    for d in dims
+        d >= 1 || throw(ArgumentError("reduced dimension(s) must be ≥ 1, got $dims"))
+        d <= N && (some = union(some, DimSet(d)))
+    end
+    return some
 end
 
 reduced_size(extents::Dims{N}, dims) where {N} = ntuple(d -> d in dims ? 1 : extents[d], Val(N))
@@ -54,7 +72,11 @@ function dims_of_output(r, x)
         size(r, d) == n || size(r, d) == 1 ||
             throw(DimensionMismatch("cannot reduce an array of size $(extents(x)) into one of size $(size(r))"))
     end
-    return Int[d for d in 1:N if size(r, d) == 1]
+    dims = DimSet(UInt64(0))
+    for d in 1:N
+        size(r, d) == 1 && (dims = union(dims, DimSet(d)))
+    end
+    return dims
 end
 
 # `f` over the arrays as a lazy tree; the array itself where there is nothing to apply.
@@ -81,27 +103,39 @@ input_handle(r::Recording) = handle(r)
 failure_of(::Nothing) = ""
 failure_of(r::Recording) = r.failure
 
-# out = alpha * fold(x over dims) + beta * out; true, or the reason why x cannot be recorded. alpha and beta are read as the
-# accumulator's dtype, which is named when they are given. correction: of a variance. second: where a second result goes, or nothing.
-function try_reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dims::Vector{Int}, @nospecialize(alpha),
-                     @nospecialize(beta), @nospecialize(A), correction::Float64, @nospecialize(second))
-    call = acquire_call(context(out))
+# out = alpha * fold(x over dims) + beta * out. alpha and beta are read as the accumulator's dtype, which is named when they are given.
+# correction: of a variance. second: where a second result goes, or nothing.
+# What depends on the arrays' types is laid out here, without a box for any of them; the rest is compiled once (call_reduce).
+function fold_into!(out::TCUArray, id::Int32, x, dims::DimSet; alpha = true, beta = false, accumulator::Type{Acc} = Nothing,
+                    correction = 1.0, second = nothing) where {Acc}
+    length(out) == 0 && return out
+    scaled, added = alpha != 1, beta != 0
+    given = !(alpha isa Bool && beta isa Bool)  # as numbers; true and false are the defaults
+    A = given && Acc === Nothing ? accumulator_type(element_type(x), eltype(out)) : Acc
+    call = acquire_call(context(out))  # lost, and no harm, if what follows throws
+    call.out[1] = tensor!(call, out)
+    r = collect_input!(call, x)
+    scaled && (call.coefficients[1] = cscalar(A, alpha))
+    added && (call.coefficients[2] = cscalar(A, beta))
+    call.correction[1] = correction
+    second === nothing || (call.second[1] = tensor!(call, second))
+    failure = GC.@preserve out x second call_reduce(call, id, r, dims, scaled, added, second !== nothing,
+                                                    A === Nothing ? Int32(0) : dtype_id(A))
+    isempty(failure) || outside!(opaque(out), id, opaque(x), dims, opaque((alpha, beta, accumulator, correction, second)), failure)
+    return out
+end
+
+# "", or the reason why the library cannot take the input.
+@noinline function call_reduce(call::Call, id::Int32, r::Union{Nothing,Recording}, dims::DimSet, scaled::Bool, added::Bool,
+                               second::Bool, accumulator::Int32)
     try
-        call.out = tensor!(call, out)
-        r = collect_input!(call, x)
         isempty(call.failure) || return call.failure
         isempty(failure_of(r)) || return failure_of(r)
         for (i, d) in enumerate(dims)
             call.dims[i] = d - 1
         end
-        scaled, added = alpha !== true, beta !== false
-        scaled && (call.coefficients[1] = cscalar(A, alpha))
-        added && (call.coefficients[2] = cscalar(A, beta))
-        call.correction[1] = correction
-        second === nothing || (call.second[1] = tensor!(call, second))
-        options = set_options!(call; alpha = scaled, beta = added, correction = true, second = second !== nothing,
-                               accumulator = A === Nothing ? Int32(0) : dtype_id(A))
-        GC.@preserve r call options out second x check(@tcu tcu_reduce(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor},
+        options = set_options!(call; alpha = scaled, beta = added, correction = true, second = second, accumulator = accumulator)
+        GC.@preserve r call options check(@tcu tcu_reduce(call.context.handle::Ptr{Cvoid}, pointer(call.out)::Ptr{CTensor},
             id::Int32, input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor},
             length(dims)::Int32, pointer(call.dims)::Ptr{Int32}, pointer(options)::Ptr{COptions})::Int32)
     finally
@@ -110,27 +144,14 @@ function try_reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), 
     return ""
 end
 
-# Compiled once, as run_map! is.
-function reduce!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dims::Vector{Int}, @nospecialize(alpha),
-                 @nospecialize(beta), @nospecialize(accumulator), correction::Float64, @nospecialize(second))
-    length(out) == 0 && return out
-    if (alpha !== true || beta !== false) && accumulator === Nothing
-        accumulator = accumulator_type(element_type(x), eltype(out))
-    end
-    failure = try_reduce!(out, id, x, dims, alpha, beta, accumulator, correction, second)
-    if !isempty(failure)
-        iscpu(context(out)) || throw(ArgumentError(failure))
-        count_outside(string("reduction: ", failure))
-        computed = GC.@preserve x TCUArray_on(context(out), host_values(x))
-        failure = try_reduce!(out, id, computed, dims, alpha, beta, accumulator, correction, second)
-        isempty(failure) || throw(ArgumentError(failure))
-    end
-    return out
-end
-function fold_into!(out::TCUArray, id::Int32, x, dims; alpha = true, beta = false, accumulator = Nothing, correction = 1.0,
-                    second = nothing)
-    reduce!(opaque(out), id, opaque(x), dims, opaque(alpha), opaque(beta), opaque(accumulator), correction, opaque(second))
-    return out
+# An input that cannot be recorded is computed by Base's loop first, on the CPU and on no other device.
+function outside!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dims::DimSet, @nospecialize(how), failure::String)
+    iscpu(context(out)) && !(x isa TCUArray) || throw(ArgumentError(failure))
+    count_outside(string("reduction: ", failure))
+    computed = GC.@preserve x TCUArray_on(context(out), host_values(x))
+    alpha, beta, accumulator, correction, second = how
+    fold_into!(out, id, computed, dims; alpha = alpha, beta = beta, accumulator = accumulator, correction = correction, second = second)
+    return
 end
 TCUArray_on(c::Context, a::AbstractArray) = copyto!(new_array(c, eltype(a), size(a)), a)
 
@@ -262,7 +283,7 @@ pairs_of(low::TCUArray, high::TCUArray) = map(tuple, Array(low), Array(high))
 function reduce_into!(fold::Fold, r::AnyTCU, t, init::Bool)
     out = strided_output(r)
     dims = dims_of_output(out, t)
-    shaped = drop_trailing(out, length(axes(t)))
+    shaped = drop_trailing(out, axes(t))
     if init
         fold_into!(shaped, fold.id, t, dims)
     elseif fold.id == REDUCE_SUM
@@ -274,7 +295,8 @@ function reduce_into!(fold::Fold, r::AnyTCU, t, init::Bool)
     return r
 end
 true_value(::Type{T}) where {T} = one(T)
-drop_trailing(x::TCUArray, N) = ndims(x) <= N ? x : reshape(x, ntuple(d -> size(x, d), N))
+# Without the trailing dims that a tree with these axes has not. By types: which of the two it is has not to be asked in the call.
+drop_trailing(x::TCUArray{T,N}, axes::NTuple{M,Any}) where {T,N,M} = N <= M ? x : reshape(x, ntuple(d -> size(x, d), Val(M)))
 
 """
     TCUOps.sum!([f,] r, xs...; alpha = 1, beta = 0) -> r
@@ -290,8 +312,8 @@ sum!(f::Function, r::AnyTCU, xs::Reducible...; alpha = true, beta = false) = sca
 sum!(r::AnyTCU, x::Reducible; alpha = true, beta = false) = scaled_sum!(r, tree(identity, x), alpha, beta)
 
 function scaled_sum!(r::AnyTCU, t, alpha, beta)
+    (alpha === false || beta === true) && return scaled_sum!(r, t, Int(alpha), Int(beta))
     out = strided_output(r)
-    fold_into!(drop_trailing(out, length(axes(t))), REDUCE_SUM, t, dims_of_output(out, t);
-            alpha = alpha == 1 ? true : alpha, beta = beta == 0 ? false : beta)
+    fold_into!(drop_trailing(out, axes(t)), REDUCE_SUM, t, dims_of_output(out, t); alpha = alpha, beta = beta)
     return r
 end

@@ -27,7 +27,7 @@ function try_scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), di
         started = !(init isa NoInit)
         started && (call.coefficients[3] = cscalar(A, init))
         options = set_options!(call; init = started, scan_flags = flags, accumulator = dtype_id(A))
-        GC.@preserve r call options out x check(@tcu tcu_scan(call.context.handle::Ptr{Cvoid}, Ref(call.out)::Ptr{CTensor},
+        GC.@preserve r call options out x check(@tcu tcu_scan(call.context.handle::Ptr{Cvoid}, pointer(call.out)::Ptr{CTensor},
             id::Int32, input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor},
             (dim - 1)::Int32, pointer(options)::Ptr{COptions})::Int32)
     finally

@@ -16,14 +16,14 @@ end
 function try_segments!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int, @nospecialize(offsets::TCUArray))
     call = acquire_call(context(out))
     try
-        call.out = tensor!(call, out)
+        call.out[1] = tensor!(call, out)
         at = Ref(tensor!(call, offsets))
         r = collect_input!(call, x)
         isempty(call.failure) || return call.failure
         isempty(failure_of(r)) || return failure_of(r)
         options = set_options!(call)
         GC.@preserve r call options out x offsets check(@tcu tcu_segmented_reduce(call.context.handle::Ptr{Cvoid},
-            Ref(call.out)::Ptr{CTensor}, id::Int32, input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32,
+            pointer(call.out)::Ptr{CTensor}, id::Int32, input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32,
             pointer(call.inputs)::Ptr{CTensor}, (dim - 1)::Int32, at::Ptr{CTensor}, pointer(options)::Ptr{COptions})::Int32)
     finally
         release_call(call)

@@ -41,3 +41,10 @@ let parts = [randn(Float32, 100) for _ in 1:32], totals = zeros(Float32, 32)
     end
     @test totals ≈ [sum(parts[i] .* Float32(i)) for i in 1:32]
 end
+
+# A precompile directive for a method that is not there says nothing: the first call would just take longer.
+@testset "directives of precompile.jl" begin
+    directives = filter(startswith("precompile("), readlines(joinpath(dirname(pathof(TCUOps)), "precompile.jl")))
+    @test length(directives) > 20
+    @test isempty(filter(d -> Core.eval(TCUOps, Meta.parse(d)) !== true, directives))
+end

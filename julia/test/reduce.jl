@@ -210,3 +210,17 @@ end
     @test Array(TCUOps.sum!(TCUArray(g), TCUArray(dy); beta = 1)) ≈ g .+ sum(dy; dims = 2)
     @test Array(TCUOps.sum!(TCUArray(vec(g)), TCUArray(dy))) ≈ vec(sum(dy; dims = 2))
 end
+
+# Beyond its output a reduction allocates nothing on the host, however often it is called.
+@testset "allocations" begin
+    repeated(f, args...) = (for _ in 1:1000 f(args...) end)
+    bytes(f, args...) = (repeated(f, args...); div(@allocated(repeated(f, args...)), 1000))  # of a call
+    for T in (Float32, Int8)
+        x, y = TCUArray(sample(T, 10, 100)), TCUArray(sample(T, 10, 1, 3))
+        r = TCUOps.zeros(T === Int8 ? Int : T, 1, 100)
+        @test bytes((r, x) -> (sum!(r, x); nothing), r, x) == 0
+        @test bytes((r, x) -> (TCUOps.sum!(r, x; beta = 1); nothing), r, x) == 0
+        @test bytes(x -> (maximum(x; dims = 1); nothing), x) == bytes(x -> (similar(x, (1, 100)); nothing), x)
+        @test bytes(y -> (maximum(y; dims = (1, 2)); nothing), y) == bytes(y -> (similar(y, (1, 1, 3)); nothing), y)
+    end
+end
