@@ -107,8 +107,9 @@ end
 
 # ---- recording and the cache of recordings ----
 
-# How an expression is run: its handle (null for the plain copy of input 0) and its dtype, or why it cannot be recorded.
-struct Recording
+# How an expression is run: its handle (null for the plain copy of input 0) and its dtype, or why it cannot be recorded. Mutable so that
+# it is one object, which a call that finds it does not copy.
+mutable struct Recording
     expression::Union{Nothing,Expression}
     result::DataType
     failure::String

@@ -94,9 +94,10 @@ end
 # ---- the call ----
 
 collect_input!(call::Call, x::TCUArray) = (push_input!(call, x); nothing)
-function collect_input!(call::Call, @nospecialize(bc::Broadcasted))
+function collect_input!(call::Call, bc::Broadcasted)
     collect!(call, bc)
-    return recording(call, bc)
+    found = call.volatile ? nothing : find_recording(call, typeof(bc), Base.get_world_counter())
+    return found === nothing ? recording(call, bc) : found  # a tree that is known is not put in a box
 end
 input_handle(::Nothing) = C_NULL
 input_handle(r::Recording) = handle(r)
