@@ -128,11 +128,12 @@ const RECORDINGS_LOCK = Threads.SpinLock()
 const MAX_VARIANTS = 64
 
 function recording(call::Call, @nospecialize(bc::Broadcasted))
-    call.volatile && return record(call, bc)
-    world = Base.get_world_counter()
-    found = find_recording(call, typeof(bc), world)
-    return found === nothing ? record_and_keep(call, bc, world) : found
+    found = known_recording(call, typeof(bc))
+    return found === nothing ? new_recording(call, bc) : found
 end
+known_recording(call::Call, @nospecialize(key)) = call.volatile ? nothing : find_recording(call, key, Base.get_world_counter())
+new_recording(call::Call, @nospecialize(bc::Broadcasted)) =
+    call.volatile ? record(call, bc) : record_and_keep(call, bc, Base.get_world_counter())
 
 function find_recording(call::Call, @nospecialize(key), world::UInt)
     lock(RECORDINGS_LOCK)

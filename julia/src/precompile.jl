@@ -10,6 +10,8 @@ end
 precompile(scan!, (TCUArray, Int32, Any, Int, Any, UInt32))
 precompile(try_scan!, (TCUArray, Int32, Any, Int, Any, UInt32, Any))
 precompile(recording, (Call, Broadcasted))
+precompile(known_recording, (Call, Any))
+precompile(new_recording, (Call, Broadcasted))
 precompile(find_recording, (Call, Any, UInt))
 precompile(record_and_keep, (Call, Broadcasted, UInt))
 precompile(record, (Call, Any))

@@ -44,14 +44,11 @@ Base.length(s::DimSet) = count_ones(s.bits)
 Base.eltype(::Type{DimSet}) = Int
 Base.iterate(s::DimSet, rest::UInt64 = s.bits) = rest == 0 ? nothing : (trailing_zeros(rest) + 1, rest & (rest - 1))
 
-# The dims of a reduction of N, those beyond N left out.
-function reduced_dims(N::Int, ::Colon)
-    N <= MAX_RANK || throw(ArgumentError("the library takes arrays of up to $MAX_RANK dimensions, not $N"))
-    return DimSet(N == 64 ? typemax(UInt64) : (UInt64(1) << N) - 1)
-end
+# The dims of a reduction of N, those beyond N left out. (More than 64 are refused with the arrays that have them.)
+reduced_dims(N::Int, ::Colon) = DimSet((UInt64(1) << N) - 1)
 reduced_dims(N::Int, d::Integer) = reduced_dims(N, (d,))
 function reduced_dims(N::Int, dims)
-    every, some = reduced_dims(N, :), DimSet(UInt64(0))
+    some = DimSet(UInt64(0))
     for d in dims
         d >= 1 || throw(ArgumentError("reduced dimension(s) must be ≥ 1, got $dims"))
         d <= N && (some = union(some, DimSet(d)))
@@ -96,8 +93,8 @@ end
 collect_input!(call::Call, x::TCUArray) = (push_input!(call, x); nothing)
 function collect_input!(call::Call, bc::Broadcasted)
     collect!(call, bc)
-    found = call.volatile ? nothing : find_recording(call, typeof(bc), Base.get_world_counter())
-    return found === nothing ? recording(call, bc) : found  # a tree that is known is not put in a box
+    found = known_recording(call, typeof(bc))
+    return found === nothing ? new_recording(call, bc) : found  # a tree that is known is not put in a box
 end
 input_handle(::Nothing) = C_NULL
 input_handle(r::Recording) = handle(r)
@@ -120,8 +117,9 @@ function fold_into!(out::TCUArray, id::Int32, x, dims::DimSet; alpha = true, bet
     added && (call.coefficients[2] = cscalar(A, beta))
     call.correction[1] = correction
     second === nothing || (call.second[1] = tensor!(call, second))
+    named = Acc !== Nothing || scaled || added
     failure = GC.@preserve out x second call_reduce(call, id, r, dims, scaled, added, second !== nothing,
-                                                    A === Nothing ? Int32(0) : dtype_id(A))
+                                                    named && A !== Nothing ? dtype_id(A) : Int32(0))
     isempty(failure) || outside!(opaque(out), id, opaque(x), dims, opaque((alpha, beta, accumulator, correction, second)), failure)
     return out
 end
@@ -312,8 +310,10 @@ trailing dims of `r` may be missing. Throws DimensionMismatch when `r` does not 
 sum!(f::Function, r::AnyTCU, xs::Reducible...; alpha = true, beta = false) = scaled_sum!(r, tree(f, xs...), alpha, beta)
 sum!(r::AnyTCU, x::Reducible; alpha = true, beta = false) = scaled_sum!(r, tree(identity, x), alpha, beta)
 
+as_number(a) = a
+as_number(a::Bool) = Int(a)
 function scaled_sum!(r::AnyTCU, t, alpha, beta)
-    (alpha === false || beta === true) && return scaled_sum!(r, t, Int(alpha), Int(beta))
+    (alpha === false || beta === true) && return scaled_sum!(r, t, as_number(alpha), as_number(beta))
     out = strided_output(r)
     fold_into!(drop_trailing(out, axes(t)), REDUCE_SUM, t, dims_of_output(out, t); alpha = alpha, beta = beta)
     return r

@@ -208,6 +208,9 @@ end
     expected = 2 .* sum(dy .* xhat; dims = 2) .+ 0.5f0 .* g
     @test Array(TCUOps.sum!(*, TCUArray(g), TCUArray(dy), TCUArray(xhat); alpha = 2, beta = 0.5)) ≈ expected
     @test Array(TCUOps.sum!(TCUArray(g), TCUArray(dy); beta = 1)) ≈ g .+ sum(dy; dims = 2)
+    @test Array(TCUOps.sum!(TCUArray(g), TCUArray(dy); alpha = 0.5, beta = true)) ≈ g .+ sum(dy; dims = 2) ./ 2
+    @test Array(TCUOps.sum!(TCUArray(g), TCUArray(dy); alpha = false, beta = 2)) ≈ 2 .* g
+    @test Array(TCUOps.sum!(TCUArray(g), TCUArray(dy); alpha = 1.0, beta = 0)) ≈ sum(dy; dims = 2)
     @test Array(TCUOps.sum!(TCUArray(vec(g)), TCUArray(dy))) ≈ vec(sum(dy; dims = 2))
 end
 
