@@ -1,6 +1,6 @@
 // reduce.small: segments of up to some hundred elements ('R K').
 // Variant 1, one R mode, contiguous, every segment whole vectors of 16 bytes: p.lanes threads (a power of two up to a warp) have
-// the segment, kItems vectors of it in flight each, or of several segments where it has fewer. Variant 2 is reduce_staged.cuh;
+// the segment, 1 << p.detail vectors of it each, and as many segments as make kItems vectors in flight. Variant 2 is reduce_staged.cuh;
 // variant 0 is the body of reduce.contiguous, with few lanes.
 #pragma once
 #include "kernels/reduce_contiguous.cuh"
@@ -15,7 +15,7 @@ struct reduce_small {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = resident<F, kTogether<F, Map> ? 1 : V>(5), kItems = 4;
+  static constexpr int kResident = resident<F, kTogether<F, Map> ? 1 : V>(sizeof(State) > 8 ? 3 : sizeof(State) > 4 ? 4 : 5), kItems = 4;  // that spill nothing
 
   template <class P>
   TCU_DEVICE static State fold_vector(const P &p, const Pack<V, typename Map::Inputs> &x, Index position, Index at) {
@@ -35,7 +35,8 @@ struct reduce_small {
   // kItems vectors of each thread of a warp, and what they come to: outputs from `first` on, kItems >> log for each group of lanes. kEven:
   // all of them are there, in one mode, and each has so many vectors as its lanes take.
   template <bool kEven, bool kStreamed, class P>
-  TCU_DEVICE static void tile(const P &p, Index first, int log, int lanes) {
+  TCU_DEVICE static void tile(const P &p, Index first) {
+    const int lanes = p.lanes, log = p.detail;
     const int t = int(threadIdx.x) % 32, groups = quotient(32, lanes), lane = remainder(t, lanes), each = 1 << log;
     const Index n = Index(p.kept), vectors = Index(p.folded) / V;
     const auto cell = [&](int k) { return first + (k >> log) * groups + quotient(t, lanes); };
@@ -80,16 +81,13 @@ struct reduce_small {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    const int lanes = p.lanes, warp = int(threadIdx.x) / 32;
-    int log = 0;  // 1 << log vectors of an output for each lane
-    while (Index(lanes << log) * V < Index(p.folded)) ++log;
-    const Index n = Index(p.kept), outputs = Index(quotient(32, lanes)) * (kItems >> log), step = Index(gridDim.x) * (kThreads / 32) * outputs;
-    const bool even = p.n_kept == 1 && Index(lanes << log) * V == Index(p.folded);
+    const Index n = Index(p.kept), outputs = Index(quotient(32, p.lanes)) * (kItems >> p.detail), warps = kThreads / 32;
+    const bool even = p.n_kept == 1 && Index(p.lanes << p.detail) * V == Index(p.folded);
 #pragma unroll 1
-    for (Index first = (Index(blockIdx.x) * (kThreads / 32) + warp) * outputs; first < n; first += step) {
-      if (!even || first + outputs > n) tile<false, true>(p, first, log, lanes);
-      else if (lanes < 8) tile<true, false>(p, first, log, lanes);  // what is written comes between what is read: streamed, 0.95 of the speed
-      else tile<true, true>(p, first, log, lanes);
+    for (Index first = (Index(blockIdx.x) * warps + threadIdx.x / 32) * outputs; first < n; first += Index(gridDim.x) * warps * outputs) {
+      if (!even || first + outputs > n) tile<false, true>(p, first);
+      else if (are_held(p.kept, sizeof(Out), p.folded, sizeof(first_of<typename Map::Inputs>))) tile<true, true>(p, first);
+      else tile<true, false>(p, first);
     }
   }
 };
@@ -111,22 +109,26 @@ struct ReduceSmall : ReduceContiguous {
     const bool short_work = p.reduced() < 14 && p.reduced() * p.kept() < 1 << 19;  // element by element is faster
     return p.modes.n_of(Role::R) == 1 && !few && !short_work && (ReduceStaged::accepts(p) || !jumps_along(p, *fastest(p, Role::R)));
   }
-  // One row an output, and vectors throughout.
+  // One row an output, and vectors throughout; through shared memory rather than by lanes that have nothing to read.
   static bool whole(const Problem &p) {
-    return ReduceRows::accepts(p) && p.modes.n_of(Role::R) == 1 && p.reduced() % vector_of(p, false) == 0;
+    if (!ReduceRows::accepts(p) || p.modes.n_of(Role::R) != 1 || p.reduced() % vector_of(p, false) != 0) return false;
+    const int64_t vectors = p.reduced() / vector_of(p, false);
+    return (vectors & (vectors - 1)) == 0 || !ReduceStaged::accepts(p);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     if (!whole(p)) {
       if (!ReduceStaged::accepts(p)) return configure_lanes("reduce.small", p, d, lanes_for(p, d, kLanes));
-      LaunchConfig c = ReduceStaged::configure("reduce.small", p, d);
+      LaunchConfig c = ReduceStaged::configure(p);
       c.variant = 2;
       return c;
     }
     const int64_t vectors = p.reduced() / vector_of(p, false);
     int lanes = 1;  // what a warp reads at once is whole lines of 128 bytes
     while (lanes < vectors && (lanes < 8 || lanes * kItems < vectors)) lanes *= 2;
-    LaunchConfig c = configure_lanes("reduce.small", p, d, lanes);
-    c.variant = 1;
+    LaunchConfig c;
+    c.variant = 1, c.block = kThreads, c.lanes = lanes, c.vector = vector_of(p, false), c.detail = 0;
+    while ((lanes << c.detail) < vectors) ++c.detail;
+    c.grid = persistent_grid("reduce.small", p, d, ceil_div(p.kept(), int64_t(kThreads / lanes) * (kItems >> c.detail)));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {

@@ -1,12 +1,17 @@
 // reduce.small (variant 2): segments of any length that lie one after another in memory ('R K', or 'K' where a segment is one
-// element). A block copies p.detail segments to shared memory in vectors of 16 bytes, and p.lanes threads (a power of two up to a
+// element). A block copies p.detail segments to shared memory at once (device/bulk.cuh), and p.lanes threads (a power of two up to a
 // warp) fold each of them from there: how long a segment is, and where it starts, the memory does not notice.
 #pragma once
 #include "device/append.cuh"
+#include "device/bulk.cuh"
 
 namespace tcu::cuda {
 inline constexpr int kStagedBytes = 16 << 10;  // of a block
+// Whether what is read once is not to drive the results out of the L2 cache: where it can hold them, and there are few for what is read.
+TCU_FN constexpr bool are_held(int64_t results, int bytes, int64_t length, int element_bytes) {
+  return results * bytes <= 16 << 20 && length * element_bytes >= 16 * bytes;
 }
+}  // namespace tcu::cuda
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
@@ -16,9 +21,7 @@ struct reduce_staged {
   using T = first_of<typename Map::Inputs>;
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
-  using Word = word_t<T, kVector<Types<T>>>;
-  static constexpr int V = kVector<Types<T>>, kResident = resident<F, 1>(6), kItems = 4;
-  static constexpr int kWord = sizeof(T) < 8 ? 8 / int(sizeof(T)) : 1;  // elements of a word of shared memory, at most
+  static constexpr int V = kVector<Types<T>>, kResident = resident<F, 1>(8);
 
   // A lane's part of the segment at `from`, in words of W elements or, where it is not so many times W long, of fewer.
   template <int W, class P>
@@ -39,37 +42,22 @@ struct reduce_staged {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(Word, staged, kStagedBytes / 16);
+    TCU_SHARED(uint4, staged, kStagedBytes / 16);
     T *const elements = reinterpret_cast<T *>(staged);
     const int t = int(threadIdx.x), lanes = p.lanes, groups = quotient(kThreads, lanes), lane = remainder(t, lanes);
     const Index kept = Index(p.kept), extent = Index(p.folded), chunk = Index(p.detail);
+    const Index first = Index(blockIdx.x) * chunk;
+    const int here = int(kept - first < chunk ? kept - first : chunk), count = here * int(extent), whole = count / V * V;
+    const T *const from = static_cast<const T *>(p.in[0]) + first * extent;  // a multiple of 16 bytes
+    if (t < count - whole) elements[whole + t] = from[whole + t];
+    fill_shared(staged, from, whole * int(sizeof(T)), are_held(p.kept, sizeof(Out), p.folded, sizeof(T)));
 #pragma unroll 1
-    for (Index first = Index(blockIdx.x) * chunk; first < kept; first += Index(gridDim.x) * chunk) {
-      const int here = int(kept - first < chunk ? kept - first : chunk), count = here * int(extent), vectors = count / V;
-      const T *const from = static_cast<const T *>(p.in[0]) + first * extent;  // a multiple of 16 bytes
-#pragma unroll 1
-      for (int i = t; i < vectors; i += kItems * kThreads) {
-        Word x[kItems];
-#pragma unroll
-        for (int k = 0; k < kItems; ++k) {
-          const int at = i + k * kThreads;
-          x[k] = load_word<true>(reinterpret_cast<const Word *>(from) + (at < vectors ? at : vectors - 1));
-        }
-#pragma unroll
-        for (int k = 0; k < kItems; ++k)
-          if (i + k * kThreads < vectors) staged[i + k * kThreads] = x[k];
-      }
-      if (t < count - vectors * V) elements[vectors * V + t] = from[vectors * V + t];
-      __syncthreads();
-#pragma unroll 1
-      for (int base = 0; base < here; base += groups) {
-        const int segment = base + quotient(t, lanes);
-        State s = F::identity();
-        if (segment < here) s = fold<kWord>(p, elements + segment * int(extent), int(extent), lane, lanes);
-        s = combine_group<F>(s, lanes, static_cast<State *>(nullptr));
-        if (segment < here && lane == 0) store_result<F, Out>(p, (first + segment) * Index(p.mode[0].out), s, p.folded);
-      }
-      __syncthreads();
+    for (int base = 0; base < here; base += groups) {
+      const int segment = base + quotient(t, lanes);
+      State s = F::identity();
+      if (segment < here) s = fold<V>(p, elements + segment * int(extent), int(extent), lane, lanes);
+      s = combine_group<F>(s, lanes, static_cast<State *>(nullptr));
+      if (segment < here && lane == 0) store_result<F, Out>(p, (first + segment) * Index(p.mode[0].out), s, p.folded);
     }
   }
 };
@@ -89,14 +77,14 @@ struct ReduceStaged {
     const int64_t extent = r ? r->extent : 1;
     return (!r || r->stride[1] == 1) && k->stride[1] == extent && extent * 16 <= kStagedBytes;
   }
-  static LaunchConfig configure(const char *row, const Problem &p, const Device &d) {
+  static LaunchConfig configure(const Problem &p) {
     LaunchConfig c;
     const int64_t extent = p.reduced(), v = vector_of(p, false);
     c.block = kThreads, c.vector = int(v), c.lanes = 1;
-    const int64_t word = std::min<int64_t>(extent & -extent, std::max(8 / bytes_of(p.in[0]), 1));
+    const int64_t word = std::min<int64_t>(extent & -extent, v);
     while (c.lanes < 32 && (word == 1 ? 16 : 8) * c.lanes * word <= extent) c.lanes *= 2;
     c.detail = int(kStagedBytes / 16 / extent * v);  // a tile starts on a vector
-    c.grid = persistent_grid(row, p, d, ceil_div(p.kept(), c.detail));
+    c.grid = ceil_div(p.kept(), c.detail);
     return c;
   }
 };
