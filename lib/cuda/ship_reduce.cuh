@@ -4,6 +4,7 @@
 #include "kernels/reduce_contiguous.cuh"
 #include "kernels/reduce_general.cuh"
 #include "kernels/reduce_rows.cuh"
+#include "kernels/reduce_run.cuh"
 #include "kernels/reduce_shifted.cuh"
 #include "kernels/reduce_small.cuh"
 #include "kernels/reduce_staged.cuh"
@@ -21,6 +22,8 @@ void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const E
         kernel_address<&entry<reduce_contiguous<Map, Op_, Acc, Out, int32_t>>>());
   t.add("reduce_rows", {fold, acc, out, index, "true"}, expr, {in},
         kernel_address<&entry<reduce_rows<Map, Op_, Acc, Out, int32_t, true>>>());
+  t.add("reduce_run", {fold, acc, out, index}, expr, {in},
+        kernel_address<&entry<reduce_run<Map, Op_, Acc, Out, int32_t>>>());
   t.add("reduce_small", {fold, acc, out, index}, expr, {in},
         kernel_address<&entry<reduce_small<Map, Op_, Acc, Out, int32_t>>>());
   t.add("reduce_staged", {fold, acc, out, index}, expr, {in},

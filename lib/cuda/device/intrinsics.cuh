@@ -243,8 +243,19 @@ TCU_DEVICE void store_relaxed(uint64_t *p, uint64_t v) {
   *p = v;
 #endif
 }
-// Adds one to a counter that blocks share; what it was. What this block had written before a barrier before it is seen, after a
-// barrier, by the block that finds a later count.
+// Adds one to a counter that blocks share; what it was, which nobody waits for before it is used: an addition at an address that is the
+// same for all threads the compiler makes one of the warp, whose lanes wait to share out the answer, but not this, which would turn round.
+TCU_DEVICE unsigned count_relaxed(unsigned *p) {
+#if TCU_DEVICE_CODE
+  unsigned before;
+  asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], 0xfffffffe;" : "=r"(before) : "l"(p) : "memory");
+  return before;
+#else
+  return atomicAdd(p, 1u);
+#endif
+}
+// The same in order: what this block had written before a barrier before it is seen, after a barrier, by the block that finds a later
+// count.
 TCU_DEVICE unsigned count_ordered(unsigned *p) {
 #if TCU_DEVICE_CODE
   unsigned before;

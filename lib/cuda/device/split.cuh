@@ -34,55 +34,54 @@ TCU_DEVICE bool is_last(void *tickets, int64_t ticket, int64_t n) {
 
 // The other way, for a cell of one output: the block that began last waits for what the others publish, all of which have begun.
 // Zeroed workspace: how many parts of each cell have begun, and a word (device/published.cuh) for each part.
-// Called as a part begins; for combine_parts. The answer is long there when the part's elements are.
+// Called as a part begins; for end_part. The answer is long there when the part's elements are.
 template <class P>
 TCU_DEVICE unsigned begin_part(const P &p, int64_t cell) {
-  return p.split > 1 && threadIdx.x == 0 ? atomicAdd(static_cast<unsigned *>(p.zeroed) + cell, 1u) : 0;
+  return p.split > 1 && threadIdx.x == 0 ? count_relaxed(static_cast<unsigned *>(p.zeroed) + cell) : 0;
 }
-// s: the part's state, of all threads that work on it, becomes the whole's in each group's first thread, as by combine_group;
-// false in the blocks that have no more to do. The same code combines a block's threads and then the parts: the second time it is in
-// the caches.
-template <class F, class P>
-TCU_DEVICE bool combine_parts(const P &p, typename F::State &s, int64_t cell, int64_t part, unsigned begun, int lanes,
-                              typename F::State *shared) {
+// The last thing that a block does which had a part: its threads' states go to the others, or are put together with theirs and stored at
+// `out`. The same code combines a block's threads and then the parts: the second time it is in the caches.
+template <class F, class Out, class P, class Index>
+TCU_DEVICE void end_part(const P &p, Index out, typename F::State s, Index cell, Index part, unsigned begun, typename F::State *shared) {
   using State = typename F::State;
   using W = Published<State>;
   constexpr int kAtOnce = W::kWords <= 2 ? 4 : 1;
   TCU_SHARED(State, own, 1);
   TCU_SHARED(int, waits, 1);
-  uint64_t *const words = reinterpret_cast<uint64_t *>(static_cast<char *>(p.zeroed) + counter_bytes(p.kept)) + cell * p.split * W::kWords;
+  const int split = int(p.split), t = int(threadIdx.x);
+  uint64_t *const words = reinterpret_cast<uint64_t *>(static_cast<char *>(p.zeroed) + counter_bytes(p.kept)) + int64_t(cell) * split * W::kWords;
 #pragma unroll 1
-  for (bool whole = p.split == 1;; whole = true) {
-    s = combine_group<F>(s, lanes, shared);
-    if (whole) return true;
-    if (threadIdx.x == 0) {
-      waits[0] = begun + 1 == unsigned(p.split);
+  for (bool whole = split == 1;; whole = true) {
+    s = combine_group<F>(s, kThreads, shared);
+    if (whole) break;
+    if (t == 0) {
+      waits[0] = begun == unsigned(split - 1);
       if (waits[0]) own[0] = s, static_cast<unsigned *>(p.zeroed)[cell] = 0;
-      else W::publish(words + part * W::kWords, s);
+      else W::publish(words + int64_t(part) * W::kWords, s);
     }
     __syncthreads();
-    if (!waits[0]) return false;
+    if (!waits[0]) return;
     s = F::identity();
 #pragma unroll 1
-    for (int64_t k = threadIdx.x; k < p.split; k += kAtOnce * kThreads) {
+    for (int k = t; k < split; k += kAtOnce * kThreads) {
       W w[kAtOnce];
-      const auto at = [&](int i) { return k + i * kThreads < p.split ? k + i * kThreads : k; };
+      const auto at = [&](int i) { return k + i * kThreads < split ? k + i * kThreads : k; };
       for (bool written = false; !written;) {  // all are asked again: one after another would be a trip to the memory each
         written = true;
 #pragma unroll
         for (int i = 0; i < kAtOnce; ++i) w[i] = W::ask(words + at(i) * W::kWords);
 #pragma unroll
-        for (int i = 0; i < kAtOnce; ++i) written &= at(i) == part || w[i].written();
-        if (!written) __nanosleep(20);
+        for (int i = 0; i < kAtOnce; ++i) written &= at(i) == int(part) || w[i].written();
       }
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        if (k + i * kThreads >= p.split) break;
-        s = F::combine(s, at(i) == part ? own[0] : w[i].value());
+        if (k + i * kThreads >= split) break;
+        s = F::combine(s, at(i) == int(part) ? own[0] : w[i].value());
         W::clear(words + at(i) * W::kWords);
       }
     }
   }
+  if (t == 0) store_result<F, Out>(p, out, s, p.folded);
 }
 
 }  // namespace tcu::cuda

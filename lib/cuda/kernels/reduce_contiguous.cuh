@@ -111,7 +111,8 @@ struct reduce_contiguous {
         decode(o, p, 0, p.n_kept, cell);
         s = segment(p, o, part, lane, lanes);
       }
-      if (!combine_parts<F>(p, s, cell, part, begun, lanes, shared)) continue;  // with parts, lanes == block: every item is in range
+      if (p.split > 1) return end_part<F, Out>(p, o.out, s, cell, part, begun, shared);
+      s = combine_group<F>(s, lanes, shared);
       if (item < n && lane == 0) store_result<F, Out>(p, o.out, s, p.folded);
     }
   }

@@ -63,12 +63,22 @@ struct reduce_rows {
     else if (first < end) round<2, true>(p, s, o, first + lane, end, lanes);
   }
 
+  // What follows the last whole vector, onto the last part.
+  template <class P>
+  TCU_DEVICE static void rest(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index part, int lane) {
+    const Index at = Index(p.folded) / V * V + lane;
+    if (!kOneRow || part + 1 != Index(p.split) || at >= Index(p.folded)) return;
+    Pack<1, typename Map::Inputs> x;
+    load_pack<1, false>(x, p, o, p.n_kept, at, 0);
+    append_vector<F, Map, true>(p, s, x, o.weight, at);
+  }
+
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(State, shared, 32);
     const int lanes = p.lanes, groups = quotient(kThreads, lanes);
     const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes);
-    const Index split = Index(p.split), n = Index(p.kept) * split, extent = Index(p.folded), whole = extent / V;
+    const Index split = Index(p.split), n = Index(p.kept) * split;
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * groups; first < n; first += Index(gridDim.x) * groups) {
       const Index item = first + group, cell = split == 1 ? item : p.kept > 1 ? item / split : 0, part = split == 1 ? 0 : item - cell * split;
@@ -79,15 +89,12 @@ struct reduce_rows {
       for (int i = 0; i < S; ++i) s[i] = F::identity();
       if (item < n) {
         decode(o, p, 0, p.n_kept, cell);
-        rounds(p, s, o, part, whole, lane, lanes);
-        if (const Index rest = whole * V + lane; kOneRow && part + 1 == split && rest < extent) {
-          Pack<1, typename Map::Inputs> x;
-          load_pack<1, false>(x, p, o, p.n_kept, rest, 0);
-          append_vector<F, Map, true>(p, s, x, o.weight, rest);
-        }
+        rounds(p, s, o, part, Index(p.folded) / V, lane, lanes);
+        rest(p, s, o, part, lane);
       }
       State all = combine_all<F>(s);
-      if (!combine_parts<F>(p, all, cell, part, begun, lanes, shared)) continue;  // with parts, lanes == block: every item is in range
+      if (split > 1) return end_part<F, Out>(p, o.out, all, cell, part, begun, shared);
+      all = combine_group<F>(all, lanes, shared);
       if (item < n && lane == 0) store_result<F, Out>(p, o.out, all, p.folded);
     }
   }

@@ -1,5 +1,5 @@
 // reduce.split: few outputs with many elements each ('R', 'R K', 'K R' and so on).
-// The elements of one output (contiguous, variants 0 and 3) or of a tile of neighbouring outputs (strided, variants 1 and 2) are cut
+// The elements of one output (contiguous, variants 0, 3 and 4) or of a tile of neighbouring outputs (strided, variants 1 and 2) are cut
 // into parts, a block each, so that the whole device has work. The bodies are those of reduce.contiguous and reduce.strided; how
 // parts are put together is in device/split.cuh.
 #pragma once
@@ -72,8 +72,10 @@ struct ReduceSplit {
     int64_t width = 1;        // outputs of a cell
     if (contiguous(p)) {
       const int64_t rows = ReduceContiguous::rows(p), extent = fastest(p, Role::R)->extent;
-      c.lanes = kThreads, c.vector = vector_of(p, false), c.variant = ReduceRows::accepts(p) ? 3 : 0;
-      if (c.variant == 3) {
+      // Of 8-bit elements five blocks of reduce_run would fit where work is cut for four, and some processors would have more than others.
+      const bool run = p.modes.size() == 1 && bytes_of(p.in[0]) > 1;
+      c.lanes = kThreads, c.vector = vector_of(p, false), c.variant = !ReduceRows::accepts(p) ? 0 : run ? 4 : 3;
+      if (c.variant >= 3) {
         units = p.reduced() / (ReduceRows::kItems * kThreads * c.vector), elements = p.reduced() / std::max<int64_t>(units, 1);
       } else {  // pieces of rows, where these are fewer than parts
         c.detail = int(ceil_div(parts_for(cells(p, d), busy(p, d), p.reduced() / kLeast), rows));
@@ -93,7 +95,7 @@ struct ReduceSplit {
     const int64_t trip = std::max<int64_t>(kPartBytes * kThreads / (width * state_bytes(p)), 1);  // parts that the last block reads at a time
     if (const int64_t whole = parts / trip * trip; whole * 8 > parts * 7) parts = whole;
     c.chunk = turn > 0 && n <= 16 && units >= 2 * turn * parts ? turn : ceil_div(units, parts);
-    c.split = c.variant == 3 ? parts : std::min(parts, ceil_div(units, c.chunk));
+    c.split = c.variant >= 3 ? parts : std::min(parts, ceil_div(units, c.chunk));
     c.grid = std::min<int64_t>(n * c.split, INT32_MAX);
     if (c.split > 1) {
       const bool published = contiguous(p);  // else tickets, and the states in the rest
@@ -104,6 +106,7 @@ struct ReduceSplit {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
+    if (c.variant == 4) return ReduceContiguous::instance_of("reduce_run", p);
     return c.variant == 0 || c.variant == 3 ? ReduceContiguous::instance(p, c) : ReduceStrided::instance(p, c);
   }
 };

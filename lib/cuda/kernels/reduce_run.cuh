@@ -1,0 +1,31 @@
+// reduce.split (variant 4): one run, one output, in p.split parts. As reduce_rows.cuh does it, with nothing to work out before the first
+// load and a block's width that is known: where all takes some microseconds that is a tenth of it.
+#pragma once
+#include "kernels/reduce_rows.cuh"
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+template <class Map, class Op, class Acc, class Out, class Index>
+struct reduce_run : reduce_rows<Map, Op, Acc, Out, Index, true> {
+  using Rows = reduce_rows<Map, Op, Acc, Out, Index, true>;
+  using typename Rows::F;
+  using typename Rows::State;
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    TCU_SHARED(State, shared, 32);
+    const Index part = blockIdx.x;
+    const unsigned begun = begin_part(p, 0);
+    const Offsets<Rows::N, Index> o = {};
+    State s[Rows::S];
+#pragma unroll
+    for (int i = 0; i < Rows::S; ++i) s[i] = F::identity();
+    Rows::rounds(p, s, o, part, Index(p.folded) / Rows::V, int(threadIdx.x), kThreads);
+    Rows::rest(p, s, o, part, int(threadIdx.x));
+    end_part<F, Out>(p, Index(0), combine_all<F>(s), Index(0), part, begun, shared);
+  }
+};
+
+}  // namespace tcu::cuda
+#endif
