@@ -147,6 +147,7 @@ def markdown(result):
     first = [[r["who"], r["case"], number(r["us"] / 1e6, 2) if r["us"] else "", number(r["bytes"] / 1e6) if r["bytes"] else "",
               r.get("note", r["method"])] for r in result["rows"] if r["family"] == FIRST]
     body += side_by_side(result, "Short work as a CUDA graph, microseconds a call", "graph_us", ["tcuops", "cub", "cublas", "torch"])
+    body += side_by_side(result, "The same on operands in the L2 cache, microseconds a call", "graph_cached_us", ["tcuops", "cub", "cublas"])
     body += side_by_side(result, "Energy, joules for 10^9 elements, the idle device's not counted", "joule", ["tcuops", "cub", "cublas"])
     body += section("Time to the first result, and what it takes to have the library", ["who", "what", "s", "MB", ""], first)
     ceilings = table([[p["ceiling"], f"{p['bytes']:.0f}", number(p["us"]), number(p["gbps"]), p["variant"]]

@@ -7,6 +7,7 @@ writes paper_<name>.json and its plot instead (papers.py). A row a case and prog
   who, kernel        tcuops or the peer; the library's kernel, or how the peer did it
   us, us_min         median and least of the samples; us_spread: their interquartile range over the median
   graph_us           short work as a CUDA graph of a batch, where the program can be recorded: microseconds a call
+  graph_cached_us    the same on one set of operands, which the L2 cache then holds (ours, CUB, cuBLAS; work under 25 us)
   host_us            what a call costs the calling thread (GPU only)
   bytes              that must move: each input element once, each output once
   ceiling_gbps       the best streaming kernel of this machine at that size and mix; fraction: its time over us

@@ -179,6 +179,7 @@ void RowFile::row(const Case &c, const Row &r) {
   j["us_spread"] = number_or_null(r.us_spread);
   j["host_us"] = number_or_null(r.host_us);
   j["graph_us"] = number_or_null(r.graph_us);
+  j["graph_cached_us"] = number_or_null(r.graph_cached_us);
   j["joule"] = number_or_null(r.joule);
   if (r.idle_watts >= 0) j["idle_watts"] = r.idle_watts;
   j["correct"] = r.correct < 0 ? json() : json(r.correct == 1);

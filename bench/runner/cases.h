@@ -50,7 +50,7 @@ int64_t dtype_bytes(const std::string &dtype);  // 0 if unknown
 // One measurement. us is the median over the samples, us_min the least; negative or NaN is 'not measured'.
 struct Row {
   std::string who, kernel, method, note;
-  double us = -1, us_min = -1, us_spread = -1, graph_us = -1, host_us = -1, joule = -1, idle_watts = -1, error = -1;
+  double us = -1, us_min = -1, us_spread = -1, graph_us = -1, graph_cached_us = -1, host_us = -1, joule = -1, idle_watts = -1, error = -1;
   int correct = -1;  // 0, 1, or -1: not checked
   bool pinned = false;  // beside the planner's choice
 };
