@@ -76,9 +76,8 @@ class WallClock : public Clock {
 
 // The case as a plan, and as the one-shot call; on any of its sets of operands.
 struct CaseRunner::Call {
-  // kernel: to pin, or empty.
-  Call(const Device &d, const Case &c, const Expression &e, const std::string &kernel, const Arrangement &a, const Pool &pool,
-       const Buffer &out)
+  // kernel: to pin, or empty. pool, out: where the operands' sets lie.
+  Call(const Device &d, const Case &c, const Expression &e, const std::string &kernel, const Arrangement &a, char *pool, char *out)
       : device(d), fold(e.fold), kernel_name(kernel), arrangement(a), out_extents(c.out_shape()) {
     options.stream = d.stream;
     if (!kernel_name.empty()) options.kernel = kernel_name.c_str();
@@ -91,9 +90,9 @@ struct CaseRunner::Call {
     }
     out_tensor = {nullptr, out_extents.data(), nullptr, dtype_of(c.out), static_cast<int32_t>(out_extents.size())};
     for (int64_t s = 0; s < arrangement.sets; s++) {
-      outs.push_back(out.at(s * arrangement.out_elements * dtype_bytes(c.out)));
+      outs.push_back(out + s * arrangement.out_elements * dtype_bytes(c.out));
       for (size_t j = 0; j < inputs_of.size(); j++) {
-        pointers.push_back(pool.device_at(s * arrangement.set_elements + arrangement.begins[j] + inputs_of[j].offset));
+        pointers.push_back(pool + (s * arrangement.set_elements + arrangement.begins[j] + inputs_of[j].offset) * dtype_bytes(c.dtype));
       }
     }
     is_scan = fold.rfind("cum", 0) == 0;
@@ -170,7 +169,7 @@ CaseRunner::CaseRunner(const Device &device, const Options &options, const std::
     elements = std::max(elements, a.sets * a.set_elements);
     out_bytes = std::max(out_bytes, a.sets * a.out_elements * dtype_bytes(c.out));
   }
-  out_.reserve(out_bytes);
+  if (!options.parts) out_.reserve(out_bytes);
   kernels_ = {options.kernel};
   int32_t n_kernels = 0;
   if (options.all_kernels) must(tcu_kernel_count(device.context, &n_kernels));
@@ -179,7 +178,7 @@ CaseRunner::CaseRunner(const Device &device, const Options &options, const std::
     must(tcu_kernel_name(device.context, k, &name));
     kernels_.push_back(name);
   }
-  if (!device.is_cuda) return;
+  if (!device.is_cuda || options.parts) return;
   plug_.reserve(2 * plug_bytes);
   events_.resize(2);
   for (void *&e : events_) must(tcu_event_create(device.context, &e));
@@ -213,6 +212,16 @@ void CaseRunner::verify(Call &call, const Case &c, const Reference &reference, R
   check(reference, out, row);
 }
 
+void CaseRunner::plan(const Case &c) {
+  char *const pool = reinterpret_cast<char *>(uintptr_t{1} << 20), *const out = reinterpret_cast<char *>(uintptr_t{1} << 40);
+  for (const std::string &kernel : kernels_) {
+    try {
+      Call(device_, c, parse_expression(c.expr, c.family != "broadcast"), kernel, Arrangement(c, 0), pool, out);
+    } catch (const std::exception &) {
+    }
+  }
+}
+
 std::vector<Row> CaseRunner::run(const Case &c) {
   std::vector<Row> rows;
   try {
@@ -231,7 +240,7 @@ std::vector<Row> CaseRunner::run(const Case &c) {
       if (pinned) row.kernel = kernel;
       rows.push_back(row);
       try {
-        calls.push_back(std::make_unique<Call>(device_, c, e, kernel, arrangement, pool, out_));
+        calls.push_back(std::make_unique<Call>(device_, c, e, kernel, arrangement, static_cast<char *>(pool.device_at(0)), out_.at(0)));
       } catch (const Failure &f) {
         if (!pinned || f.status != TCU_ERROR_KERNEL) throw;
         rows.pop_back();  // it does not take the case

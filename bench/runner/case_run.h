@@ -21,6 +21,8 @@ class CaseRunner {
   // One row, or with options.all_kernels the planner's choice first and then every other kernel that takes the case. Never throws:
   // what went wrong is the row's note.
   std::vector<Row> run(const Case &c);
+  // Plans it on the same kernels, on no memory. What cannot be planned is left to run().
+  void plan(const Case &c);
 
  private:
   struct Call;  // the case as calls of tcuops.h

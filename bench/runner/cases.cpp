@@ -121,10 +121,13 @@ Options parse_options(int argc, char **argv) {
       o.quick = true;
     else if (a == "--all-kernels")
       o.all_kernels = true;
+    else if (a == "--plan-only") {
+      if (std::sscanf(value().c_str(), "%d/%d", &o.part, &o.parts) != 2 || o.part < 0 || o.part >= o.parts) die("--plan-only takes K/N");
+    }
     else
       die("unknown argument '" + a +
           "': takes --device, --cases, --out, --group, --case, --dtype, --family, --kernel, "
-          "--all-kernels, --budget SECONDS, --quick");
+          "--all-kernels, --plan-only K/N, --budget SECONDS, --quick");
   }
   return o;
 }

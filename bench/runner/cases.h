@@ -38,6 +38,7 @@ struct Options {
   double budget = 1e9;                                       // seconds; cases that no longer fit are left out
   bool quick = false;
   bool all_kernels = false;  // beside the planner's choice every other kernel that takes the case, in turn
+  int part = 0, parts = 0;   // of so many parts of the cases this one is planned and not run: what it compiles is on the disk then
 };
 
 // Exits with a message if an argument is wrong.

@@ -1,8 +1,10 @@
 // tcu_bench: times libtcuops on the cases of cases.json through its C ABI alone, as a caller would.
 //   tcu_bench --device cpu|cuda [--group G] [--case NAME] [--dtype f32] [--family scan] [--kernel NAME] [--quick]
-//             [--all-kernels] [--budget SECONDS] [--cases FILE] [--out FILE]
+//             [--all-kernels] [--plan-only K/N] [--budget SECONDS] [--cases FILE] [--out FILE]
 // Writes one JSON object a line: what the device is, a row a case (see bench/run.py for the fields), what was left out.
 // --all-kernels: as many rows a case as kernels take it, the planner's choice first; in brief, to be compared with one another.
+// --plan-only K/N: every N-th case from the K-th on is planned on those kernels and no more, so that what is compiled at run time is in
+// the disk cache, by N processes side by side, when another one measures.
 #include <chrono>
 #include <cstdio>
 
@@ -16,10 +18,14 @@ int main(int argc, char **argv) {
   const std::vector<Case> cases = load_cases(options);
   try {
     Device device(options.device);
+    CaseRunner runner(device, options, cases);
+    if (options.parts > 0) {
+      for (size_t i = size_t(options.part); i < cases.size() && seconds() < options.budget; i += size_t(options.parts)) runner.plan(cases[i]);
+      return 0;
+    }
     RowFile out(options.out);
     out.meta("device", device.info.name);
     out.meta("processors", std::to_string(device.info.processors));
-    CaseRunner runner(device, options, cases);
     int wrong = 0, left = 0;
     for (const Case &c : cases) {
       if (seconds() > options.budget) {
