@@ -80,10 +80,12 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
   for_cases(rng, cases, [&](const Case &c) {
     for (int64_t n : {8, 16, 48, 64, 256, 1024}) run_case(rng, c, {n, 37}, {0}, true, runs);
     for (int64_t n : {1, 2, 3, 7, 31, 100}) run_case(rng, c, {n, 700}, {0}, true, runs);
-    run_case(rng, c, {3, 1024 / 3 * (16 / tcu_dtype_bytes(c.in)) + 1}, {0}, true, runs);  // a segment more than a tile of 16 KiB has
     run_case(rng, c, {112, 5, 9}, {0, 2}, true, runs);
     run_case(rng, c, {3, 600, 5}, {0, 2}, true, runs);
   });
+  // a segment more than tiles of 16 KiB have, and less than a vector; some of these begin on one
+  for (const Case &c : {cases[0], cases[1], cases[5]})
+    for (int i = 0; i < 3; ++i) run_case(rng, c, {3, 1024 / 3 * (16 / tcu_dtype_bytes(c.in)) + 1}, {0}, true, runs);
   // rows that are no whole vectors: half of one too many, in slabs and in two tiles; one element too many; none, in views
   for_cases(rng, cases, [&](const Case &c) {
     const int64_t v = 16 / tcu_dtype_bytes(c.in), row = 14 * v + v / 2, n = v < 16 ? 265 : 521;
