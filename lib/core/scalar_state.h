@@ -3,7 +3,8 @@
 //   kNumbers      members: the column 'state' of reduce_ops.def
 //   identity(), lift(x), combine(a, b)    as in device/fold.cuh; combine is associative up to rounding
 //   append(a, x)  combine(a, lift(x)), for less
-//   append(a, x[n])    the same of n elements, for less than n times that
+//   append(a, x[n])    the same of n elements, for less than n times that; kAtOnce: so many, where there are as many
+//   a.as_many_as(b)    a, of which it is known that it holds as many elements as b: neighbours then need one count
 #pragma once
 #include "core/scalar_math.h"
 
@@ -48,7 +49,7 @@ template <class A, int n> TCU_FN A sum_of(const A (&x)[n]) {
 // not by their size. A float32 mean of 1e6 alone would stop moving after some thirty elements of standard deviation 1.
 template <class A>
 struct Moments {
-  static constexpr int kNumbers = 4;
+  static constexpr int kNumbers = 4, kAtOnce = 32;
   A origin, mean, m2, count;
 
   TCU_FN static Moments identity() { return {A(0), A(0), A(0), A(0)}; }
@@ -59,17 +60,20 @@ struct Moments {
     return {origin, a.mean + step, a.m2 + d * (d - step), n};
   }
   // Squares of distances from the mean so far, less what the mean moves, which is never nearly all of them: of the first n, one is
-  // the origin; later the mean moves by a part of the distances.
+  // the origin; later the mean moves by a part of the distances. Distances are measured from origin + mean as it is rounded, and the sums
+  // of them then moved by what the rounding took.
   template <int n> TCU_FN static Moments append(Moments a, const A (&x)[n]) {
-    const A origin = a.count > 0 ? a.origin : x[0], count = a.count + n;
+    const A origin = a.count > 0 ? a.origin : x[0], count = a.count + n, center = origin + a.mean, rest = a.mean - (center - origin);
     A d[n], squares = 0;
     for (int i = 0; i < n; ++i) {
-      d[i] = (x[i] - origin) - a.mean;
+      d[i] = x[i] - center;
       squares = m::fma(d[i], d[i], squares);
     }
-    const A sum = sum_of(d), step = sum * reciprocal(count);
-    return {origin, a.mean + step, a.m2 + (squares - sum * step), count};
+    const A near = sum_of(d), sum = m::fma(A(-n), rest, near), step = sum * reciprocal(count);
+    squares = m::fma(-rest, near + sum, squares);
+    return {origin, a.mean + step, a.m2 + m::fma(-sum, step, squares), count};
   }
+  TCU_FN Moments as_many_as(const Moments &b) const { return {origin, mean, m2, b.count}; }
   // Both may be empty: then the weight is 0, and every product with it.
   TCU_FN static Moments combine(Moments a, Moments b) {
     const A origin = a.count > 0 ? a.origin : b.origin, n = a.count + b.count;
@@ -89,7 +93,7 @@ struct Moments {
 // +Inf: max is it; NaN: the sum is.
 template <class A>
 struct LogSum {
-  static constexpr int kNumbers = 2;
+  static constexpr int kNumbers = 2, kAtOnce = 8;
   A max, sum;
 
   TCU_FN static LogSum identity() { return {-limits<A>::inf(), A(0)}; }
@@ -110,6 +114,7 @@ struct LogSum {
     const A e = decay(a.max, b.max);
     return b.max > a.max ? LogSum{b.max, a.sum * e + b.sum} : LogSum{a.max, a.sum + b.sum * e};
   }
+  TCU_FN LogSum as_many_as(const LogSum &) const { return *this; }
   TCU_FN A value() const { return max + m::log(sum); }
   // The sum alone, of n elements: NaN where an infinity is less itself.
   TCU_FN A relative(int64_t n) const { return n == 0 ? A(0) : m::isfinite(max) ? sum : limits<A>::nan(); }
@@ -122,7 +127,7 @@ struct LogSum {
 // Of any numbers that have an order. NaN where one is.
 template <class A>
 struct Extrema {
-  static constexpr int kNumbers = 2;
+  static constexpr int kNumbers = 2, kAtOnce = 32;
   A min, max;
 
   TCU_FN static Extrema identity() { return {identity_min<A>(), identity_max<A>()}; }
@@ -132,6 +137,7 @@ struct Extrema {
     for (int i = 0; i < n; ++i) a = append(a, x[i]);
     return a;
   }
+  TCU_FN Extrema as_many_as(const Extrema &) const { return *this; }
   TCU_FN static Extrema combine(Extrema a, Extrema b) { return {m::min(a.min, b.min), m::max(a.max, b.max)}; }
 };
 

@@ -28,7 +28,8 @@ void fill(P &to, const Prepared &prepared, const Plan &plan, const Execution &e)
   to.chunk = to.split > 1 ? plan.config.chunk : to.folded;  // uncut: all of it
   to.flags = (p.reads_out ? kReadsOut : 0) | (p.scan.exclusive ? kExclusive : 0) | (p.scan.reverse ? kReverse : 0) |
              (plan.post != DType::bool_ && !is_one(e.alpha, plan.post) ? kScales : 0) | (p.op == ReduceOp::std ? kRoot : 0) |
-             (p.op == ReduceOp::mean ? kMean : 0) | (p.op == ReduceOp::sumexp ? kNoLog : 0);
+             (p.op == ReduceOp::mean ? kMean : 0) | (p.op == ReduceOp::sumexp ? kNoLog : 0) |
+             (plan.config.floods ? kFloods : 0);
   to.selector = prepared.selector;
   to.correction = e.correction;
   store_compute(to.alpha.bytes, plan.post, e.alpha);

@@ -39,9 +39,12 @@ inline int state_bytes(const Problem &p) {
   return info(p.op).numbers == 1 ? std::max(bytes_of(p.acc), 4) : info(p.op).numbers * bytes_of(p.acc);  // held_t
 }
 
+// kAppends of the fold.
+inline bool appends(const Problem &p) { return !is_arg(p.op) && info(p.op).numbers > 1; }
+
 // resident_blocks of a reduction whose threads hold so many states.
 inline int resident_blocks(const Problem &p, int most, int states) {
-  return resident_blocks(most, !is_arg(p.op) && info(p.op).numbers > 1, states, state_bytes(p), bytes_of(p.acc));
+  return resident_blocks(most, appends(p), states, state_bytes(p), bytes_of(p.acc));
 }
 
 // Elements of one step: kVector of device/map.cuh.

@@ -36,14 +36,13 @@ void ship_binary(ShippedTable &t) {
 template <class In>
 void ship_common(ShippedTable &t) {
   using T = compute_t<In>;
-  using D = select_t<is_integral<In>, double, T>;
   constexpr DType d = dtype_of<In>::value;
   ship_one<Identity<In>, T, In>(t, Expr::identity(), d);
   ship_binary<fn::add, Op::add, In, T>(t);
 #if !defined(TCU_EMULATOR)
   ship_binary<fn::sub, Op::sub, In, T>(t);
   ship_binary<fn::mul, Op::mul, In, T>(t);
-  ship_binary<fn::div, Op::div, In, D>(t);
+  ship_binary<fn::div, Op::div, In, select_t<is_integral<In>, double, T>>(t);
 #endif
 }
 

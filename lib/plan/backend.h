@@ -36,6 +36,7 @@ struct LaunchConfig {
   int lanes = 1;          // threads that work together on one output, or one line
   int detail = 0;         // what else the kernel is told
   int variant = 0;        // which instantiation, where a kernel has several
+  bool floods = false;    // reads as if the results needed no place in the caches, where a kernel asks
   size_t workspace_bytes = 0;
   size_t zeroed_bytes = 0;   // leading part of the workspace that must be zero at the launch (Execution::zeroed)
   bool leaves_zero = false;  // and is zero again at the end

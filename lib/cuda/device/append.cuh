@@ -53,6 +53,24 @@ TCU_DEVICE void append_vector(const P &p, typename F::State (&s)[S], const Pack<
     }
   }
 }
+// Several vectors of one output, as append_vector.
+template <class F, class Map, bool kInOrder, int V, int Items, int S, class P, class Index>
+TCU_DEVICE void append_vectors(const P &p, typename F::State (&s)[S], const Pack<V, typename Map::Inputs> (&x)[Items],
+                               const Index (&position)[Items], const Index (&at)[Items]) {
+  if constexpr (F::kAppends) {
+    constexpr int n = Items * V < F::State::kAtOnce ? Items * V : F::State::kAtOnce;
+#pragma unroll
+    for (int begin = 0; begin < Items * V; begin += n) {
+      typename Map::Element e[n];
+#pragma unroll
+      for (int i = 0; i < n; ++i) e[i] = apply_at<Map>(p, x[(begin + i) / V], (begin + i) % V);
+      s[0] = F::append_all(s[0], e);
+    }
+  } else {
+#pragma unroll
+    for (int k = 0; k < Items; ++k) append_vector<F, Map, kInOrder>(p, s, x[k], position[k], at[k]);
+  }
+}
 
 // V outputs: number v's elements of as many rows as Items, for which there(k), onto state v; kAll: there is no other. A row that is
 // not there is one of the others again.
@@ -60,6 +78,10 @@ template <class F, class Map, bool kInOrder, bool kAll, int V, int Items, class 
 TCU_DEVICE void append_rows(const P &p, typename F::State (&s)[V], const Pack<V, typename Map::Inputs> (&x)[Items],
                             const Index (&position)[Items], There there) {
   using State = typename F::State;
+  if constexpr (F::kAppends) {
+#pragma unroll
+    for (int v = 1; v < V; ++v) s[v] = s[v].as_many_as(s[0]);
+  }
   if constexpr (V % 4 == 0 && kByBytes<F, Map>) {
     using Bytes = bytes_fold_t<F, Map>;
 #pragma unroll

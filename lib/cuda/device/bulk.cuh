@@ -6,8 +6,8 @@
 namespace tcu::cuda {
 
 // `bytes`, a multiple of 16, from global to shared memory, both aligned to 16 bytes: there for all threads of the block on return. Once
-// in a kernel. From compute capability 9.0 on one thread asks for all of it (cp.async.bulk; "Asynchronous Data Copies", CUDA programming guide), so
-// that it takes no registers; else every thread has kItems words in flight. streamed: it is the first that the caches are to forget.
+// in a kernel. From compute capability 9.0 on one thread asks for all of it (cp.async.bulk; "Asynchronous Data Copies", CUDA programming
+// guide), so that it takes no registers; else every thread has kItems words in flight. streamed: the caches are to forget it first.
 TCU_DEVICE void fill_shared(uint4 *to, const void *from, int bytes, bool streamed) {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
   TCU_SHARED(uint64_t, arrived, 1);

@@ -119,7 +119,9 @@ struct ArgFold {
   TCU_DEVICE static State combine(State a, State b) {
     return (b.rank > a.rank) | ((b.rank == a.rank) & (b.position < a.position)) ? b : a;
   }
-  template <class P> TCU_DEVICE static Post post(const P &, State s, int64_t) { return s.position == limits<Position>::max() ? 0 : int64_t(s.position); }
+  template <class P> TCU_DEVICE static Post post(const P &, State s, int64_t) {
+    return s.position == limits<Position>::max() ? 0 : int64_t(s.position);
+  }
   TCU_DEVICE static Acc second(State s) { return Op::template value<Acc>(s.rank); }
 };
 

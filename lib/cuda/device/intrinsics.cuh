@@ -128,15 +128,27 @@ template <int N>
 struct Words {
   unsigned at[N];
 };
-template <class T, class F>
-TCU_DEVICE T by_words(const T &x, F exchange) {
-  constexpr int n = int(sizeof(Padded<T>)) / 4;
+template <class T>
+TCU_DEVICE auto words_of(const T &x) {
   Padded<T> padded{};
   padded.value = x;
-  auto words = __builtin_bit_cast(Words<n>, padded);
+  return __builtin_bit_cast(Words<int(sizeof(Padded<T>)) / 4>, padded);
+}
+template <class T, class F>
+TCU_DEVICE T by_words(const T &x, F exchange) {
+  auto words = words_of(x);
 #pragma unroll
-  for (int i = 0; i < n; ++i) words.at[i] = exchange(words.at[i]);
+  for (unsigned &w : words.at) w = exchange(w);
   return __builtin_bit_cast(Padded<T>, words).value;
+}
+// a or b, by words: of two structs the compiler would choose an address, and keep both in memory.
+template <class T>
+TCU_DEVICE T choose(bool first, const T &a, const T &b) {
+  auto x = words_of(a);
+  const auto y = words_of(b);
+#pragma unroll
+  for (int i = 0; i < int(sizeof(x) / 4); ++i) x.at[i] = first ? x.at[i] : y.at[i];
+  return __builtin_bit_cast(Padded<T>, x).value;
 }
 template <class T>
 TCU_DEVICE T shuffle_xor(const T &x, int lanes) {
@@ -243,23 +255,15 @@ TCU_DEVICE void store_relaxed(uint64_t *p, uint64_t v) {
   *p = v;
 #endif
 }
-// Adds one to a counter that blocks share; what it was, which nobody waits for before it is used: an addition at an address that is the
-// same for all threads the compiler makes one of the warp, whose lanes wait to share out the answer, but not this, which would turn round.
-TCU_DEVICE unsigned count_relaxed(unsigned *p) {
+// Adds one to a counter that blocks share; what it was. kOrdered: what this block had written before a barrier before it is seen, after a
+// barrier, by the block that finds a later count; else nobody waits for the answer before it is used. (An addition at an address that is
+// the same for all threads the compiler makes one of the warp, whose lanes wait to share out the answer; not this, which would turn round.)
+template <bool kOrdered>
+TCU_DEVICE unsigned count_up(unsigned *p) {
 #if TCU_DEVICE_CODE
   unsigned before;
-  asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], 0xfffffffe;" : "=r"(before) : "l"(p) : "memory");
-  return before;
-#else
-  return atomicAdd(p, 1u);
-#endif
-}
-// The same in order: what this block had written before a barrier before it is seen, after a barrier, by the block that finds a later
-// count.
-TCU_DEVICE unsigned count_ordered(unsigned *p) {
-#if TCU_DEVICE_CODE
-  unsigned before;
-  asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(p) : "memory");
+  if constexpr (kOrdered) asm volatile("atom.acq_rel.gpu.global.inc.u32 %0, [%1], 0xfffffffe;" : "=r"(before) : "l"(p) : "memory");
+  else asm volatile("atom.relaxed.gpu.global.inc.u32 %0, [%1], 0xfffffffe;" : "=r"(before) : "l"(p) : "memory");
   return before;
 #else
   return atomicAdd(p, 1u);

@@ -190,8 +190,10 @@ struct NoFlags {
 // What a fold F of n elements comes to. Short segments have few instructions for each: the common case asks for its flags once.
 template <class F, class Out, class P, class Index>
 TCU_DEVICE void store_result(const P &p, Index offset, typename F::State state, int64_t n) {
-  if (p.flags == 0) store_vector(static_cast<Out *>(p.out) + offset, Vec<Out, 1>{{tcu::convert<Out>(F::post(NoFlags{p.correction}, state, n))}});
-  else store_one<Out>(p, offset, F::post(p, state, n));
+  if ((p.flags & ~kFloods) == 0) {
+    const auto value = F::post(NoFlags{p.correction}, state, n);
+    store_vector(static_cast<Out *>(p.out) + offset, Vec<Out, 1>{{tcu::convert<Out>(value)}});
+  } else store_one<Out>(p, offset, F::post(p, state, n));
   if constexpr (F::kSecond) static_cast<typename F::Second *>(p.second)[offset] = tcu::convert<typename F::Second>(F::second(state));
 }
 

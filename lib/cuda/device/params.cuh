@@ -8,11 +8,11 @@ namespace tcu::cuda {
 inline constexpr int kThreads = 256;
 
 // Blocks that a multiprocessor is to hold where it can hold `most` of an easy fold: so few that a thread has registers for its states
-// and, where they are of several numbers, for what it takes to append to them. (With 64 registers, var of eight float16 columns spilled
-// 150 bytes and logsumexp of float64 430; one state of float32 numbers fits.) post_bytes: of the accumulator.
+// and, where they are of several numbers, for what it takes to append to them. (With 64 registers logsumexp of float64 spilled 430 bytes;
+// of float32 numbers four states fit.) post_bytes: of the accumulator.
 TCU_FN constexpr int resident_blocks(int most, bool appends, int states, int state_bytes, int post_bytes) {
   int blocks = most;
-  if (appends) blocks = states * state_bytes > 128 || post_bytes > 4 ? 2 : states == 1 ? 4 : 3;
+  if (appends) blocks = states > 4 || post_bytes > 4 ? 2 : 4;
   else if (states * state_bytes > 64) blocks = 3;
   else if (state_bytes > 8) blocks = 4;
   return blocks < most ? blocks : most;
@@ -72,8 +72,8 @@ struct ModeOf {
 
 // kScales: alpha is not 1. A product with 1 would not be exact: complex (1 + 0i) times infinity has a NaN in it.
 // kMean: the sum is divided by how many there are (mean runs the function of sum). kRoot: a root is taken of the result (std runs
-// the function of var). kNoLog: none is taken (sumexp runs the function of logsumexp).
-enum : int32_t { kReadsOut = 1, kExclusive = 2, kReverse = 4, kScales = 8, kRoot = 16, kMean = 32, kNoLog = 64 };
+// the function of var). kNoLog: none is taken (sumexp runs the function of logsumexp). kFloods: LaunchConfig's.
+enum : int32_t { kReadsOut = 1, kExclusive = 2, kReverse = 4, kScales = 8, kRoot = 16, kMean = 32, kNoLog = 64, kFloods = 128 };
 
 // I inputs, M modes, P numbers that the expression takes by value.
 template <int I, int M, int P>
@@ -96,6 +96,7 @@ struct Params {
 
   TCU_FN bool reads_out() const { return (flags & kReadsOut) != 0; }
   TCU_FN bool scales() const { return (flags & kScales) != 0; }
+  TCU_FN bool floods() const { return (flags & kFloods) != 0; }
 };
 using ParamsSmall = Params<4, 8, 4>;
 using ParamsMedium = Params<16, 8, 64>;

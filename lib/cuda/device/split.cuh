@@ -23,7 +23,7 @@ TCU_DEVICE bool is_last(void *tickets, int64_t ticket, int64_t n) {
   __syncthreads();
   unsigned *const at = static_cast<unsigned *>(tickets) + ticket;
   if (threadIdx.x == 0) {
-    last[0] = count_ordered(at) + 1 == unsigned(n);
+    last[0] = count_up<true>(at) + 1 == unsigned(n);
     if (last[0]) *at = 0;
   }
   __syncthreads();
@@ -37,7 +37,7 @@ TCU_DEVICE bool is_last(void *tickets, int64_t ticket, int64_t n) {
 // Called as a part begins; for end_part. The answer is long there when the part's elements are.
 template <class P>
 TCU_DEVICE unsigned begin_part(const P &p, int64_t cell) {
-  return p.split > 1 && threadIdx.x == 0 ? count_relaxed(static_cast<unsigned *>(p.zeroed) + cell) : 0;
+  return p.split > 1 && threadIdx.x == 0 ? count_up<false>(static_cast<unsigned *>(p.zeroed) + cell) : 0;
 }
 // The last thing that a block does which had a part: its threads' states go to the others, or are put together with theirs and stored at
 // `out`. The same code combines a block's threads and then the parts: the second time it is in the caches.
@@ -49,7 +49,8 @@ TCU_DEVICE void end_part(const P &p, Index out, typename F::State s, Index cell,
   TCU_SHARED(State, own, 1);
   TCU_SHARED(int, waits, 1);
   const int split = int(p.split), t = int(threadIdx.x);
-  uint64_t *const words = reinterpret_cast<uint64_t *>(static_cast<char *>(p.zeroed) + counter_bytes(p.kept)) + int64_t(cell) * split * W::kWords;
+  uint64_t *const words = reinterpret_cast<uint64_t *>(static_cast<char *>(p.zeroed) + counter_bytes(p.kept)) +
+                          int64_t(cell) * split * W::kWords;
 #pragma unroll 1
   for (bool whole = split == 1;; whole = true) {
     s = combine_group<F>(s, kThreads, shared);

@@ -36,18 +36,19 @@ struct reduce_contiguous {
                                Index skip, int lane, int lanes) {
     State own[S];  // where positions count: these elements come in their order, others may lie between them
     if constexpr (F::kPositions) clear(own);
+    const auto at = [&](Index step) { return from + step * W + (step < gap ? Index(0) : skip); };
 #pragma unroll 1
     for (Index i = lane; i < n; i += Items * lanes) {
       Pack<W, typename Map::Inputs> x[Items];
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
         const Index step = i + k * lanes;
-        if (step < n) load_pack<W, kPlain, true>(x[k], p, o, p.n_kept, from + step * W + (step < gap ? Index(0) : skip), 0);
+        if (step < n) load_pack<W, kPlain, true>(x[k], p, o, p.n_kept, at(step), 0);
       }
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
         const Index step = i + k * lanes;
-        if (step < n) append_vector<F, Map, true>(p, F::kPositions ? own : s, x[k], o.weight, from + step * W + (step < gap ? Index(0) : skip));
+        if (step < n) append_vector<F, Map, true>(p, F::kPositions ? own : s, x[k], o.weight, at(step));
       }
     }
     if constexpr (F::kPositions) {
@@ -66,9 +67,16 @@ struct reduce_contiguous {
       head = begin + Index(off ? V - off / sizeof(T) : 0);
       if (head < end && find_accesses<V>(typename Map::Inputs{}, p, o, p.n_kept, head) == 0) vectors = (end - head) / V;
     }
+    if (!vectors) head = end;
+    const Index singles = end - begin - vectors * V, gap = head - begin, skip = vectors * V;
+    // Where there is one for a lane at most it is read before the vectors: afterwards it would be another trip to the memory.
+    const bool early = vectors && singles <= lanes;
+    const Index single = begin + lane + (lane < gap ? Index(0) : skip);
+    Pack<1, typename Map::Inputs> x;
+    if (early) load_pack<1, false>(x, p, o, p.n_kept, lane < singles ? single : begin, 0);
     if (vectors) steps<V, true, kItems>(p, s, o, head, vectors, vectors, 0, lane, lanes);
-    else head = end;
-    steps<1, false, kSingles>(p, s, o, begin, end - begin - vectors * V, head - begin, vectors * V, lane, lanes);
+    if (!early) return steps<1, false, kSingles>(p, s, o, begin, singles, gap, skip, lane, lanes);
+    if (lane < singles) append_vector<F, Map, false>(p, s, x, o.weight, single);
   }
 
   // Part `part` of the output at o, by the group's lanes.
@@ -140,13 +148,13 @@ struct ReduceContiguous {
     return p.modes.n_of(Role::R) > 1 && r.extent < (vector_of(p, false) <= 4 ? 400 : 64) && p.kept() >= 16 && !ReduceRows::accepts(p);
   }
   static int64_t rows(const Problem &p) { return p.reduced() / std::max<int64_t>(fastest(p, Role::R)->extent, 1); }
-  // Threads for one output: as few as still fill the device, since putting lanes together costs; a thread has between one
-  // and four rounds of vectors in flight.
+  // Threads for one output: as few as still fill the device, since putting lanes together costs; a thread has between one and four rounds
+  // of vectors in flight, but more, and a warp may do, where states are of several numbers, which cost the most.
   static int lanes_for(const Problem &p, const Device &d, int most) {
-    const int64_t round = int64_t(vector_of(p, false)) * 4;
-    const int64_t fewest = ceil_div(p.reduced(), 4 * round), enough = ceil_div(p.reduced(), round);
+    const int64_t round = int64_t(vector_of(p, false)) * 4, full = int64_t(d.processors) * (appends(p) ? 1024 : 4096);
+    const int64_t enough = ceil_div(p.reduced(), round), fewest = std::min<int64_t>(ceil_div(enough, 4), appends(p) ? 32 : most);
     int lanes = 1;
-    while (lanes < most && (lanes < fewest || (lanes < enough && p.kept() * lanes < int64_t(d.processors) * 4096))) lanes *= 2;
+    while (lanes < most && (lanes < fewest || (lanes < enough && p.kept() * lanes < full))) lanes *= 2;
     return lanes;
   }
   static LaunchConfig configure_lanes(const char *row, const Problem &p, const Device &d, int lanes) {

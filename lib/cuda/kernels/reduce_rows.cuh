@@ -37,10 +37,12 @@ struct reduce_rows {
       position[k] = row.weight;
       load_pack<V, true, true>(x[k], p, row, p.n_kept, element[k], 0);
     }
+    if constexpr (!kClamped) {
+      append_vectors<F, Map, kOneRow>(p, s, x, position, element);
+    } else {
 #pragma unroll
-    for (int k = 0; k < Items; ++k) {
-      if (kClamped && i + k * lanes >= end) continue;
-      append_vector<F, Map, kOneRow>(p, s, x[k], position[k], element[k]);
+      for (int k = 0; k < Items; ++k)
+        if (i + k * lanes < end) append_vector<F, Map, kOneRow>(p, s, x[k], position[k], element[k]);
     }
   }
   // This thread's vectors of a list of `end`: rounds of Items * lanes, every split-th of them.
@@ -81,7 +83,8 @@ struct reduce_rows {
     const Index split = Index(p.split), n = Index(p.kept) * split;
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * groups; first < n; first += Index(gridDim.x) * groups) {
-      const Index item = first + group, cell = split == 1 ? item : p.kept > 1 ? item / split : 0, part = split == 1 ? 0 : item - cell * split;
+      const Index item = first + group, cell = split == 1 ? item : p.kept > 1 ? item / split : 0;
+      const Index part = split == 1 ? 0 : item - cell * split;
       const unsigned begun = begin_part(p, cell);
       Offsets<N, Index> o;
       State s[S];

@@ -1,5 +1,4 @@
-// reduce.shifted: the fastest mode is kept, R is the next ('K R', 'K R K', ...), and rows begin anywhere in vectors (of 16 bytes, or 8
-// of elements of one).
+// reduce.shifted: the fastest mode is kept, R is the next ('K R', 'K R K', ...), and rows begin anywhere in vectors (reduce.strided's).
 // With V elements in a vector, every p.detail-th row begins at the same place in one: there are p.detail = V / gcd(row, V)
 // alignments. A part (device/split.cuh) is p.chunk rows of one alignment. Read as whole vectors, from `shift` elements before its
 // beginning on, a row has the same V outputs in a thread's vector as the part's others: a block works as in reduce.strided.
@@ -29,7 +28,7 @@ struct reduce_shifted {
     Pack<V, typename Map::Inputs> x[Items];
 #pragma unroll
     for (int k = 0; k < Items; ++k) {  // past the last the last again: a load that may not be would hold registers twice
-      x[k].first = Raw<T, V>::template load<true>(from);
+      x[k].first = Raw<T, V>::template load<false>(from);  // not streamed: the next tile begins in the last sector of this one
       if (!kLast || k + 1 < n) from += step;
     }
 #pragma unroll

@@ -15,7 +15,8 @@ struct reduce_small {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = resident<F, kTogether<F, Map> ? 1 : V>(sizeof(State) > 8 ? 3 : sizeof(State) > 4 ? 4 : 5), kItems = 4;  // that spill nothing
+  static constexpr int kMost = sizeof(State) > 8 ? 3 : sizeof(State) > 4 ? 4 : 5;  // blocks that spill nothing
+  static constexpr int kResident = resident<F, kTogether<F, Map> ? 1 : V>(kMost), kItems = 4;
 
   template <class P>
   TCU_DEVICE static State fold_vector(const P &p, const Pack<V, typename Map::Inputs> &x, Index position, Index at) {
@@ -86,8 +87,8 @@ struct reduce_small {
 #pragma unroll 1
     for (Index first = (Index(blockIdx.x) * warps + threadIdx.x / 32) * outputs; first < n; first += Index(gridDim.x) * warps * outputs) {
       if (!even || first + outputs > n) tile<false, true>(p, first);
-      else if (are_held(p.kept, sizeof(Out), p.folded, sizeof(first_of<typename Map::Inputs>))) tile<true, true>(p, first);
-      else tile<true, false>(p, first);
+      else if (p.floods()) tile<true, false>(p, first);
+      else tile<true, true>(p, first);
     }
   }
 };
@@ -118,7 +119,7 @@ struct ReduceSmall : ReduceContiguous {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     if (!whole(p)) {
       if (!ReduceStaged::accepts(p)) return configure_lanes("reduce.small", p, d, lanes_for(p, d, kLanes));
-      LaunchConfig c = ReduceStaged::configure(p);
+      LaunchConfig c = ReduceStaged::configure(p, d);
       c.variant = 2;
       return c;
     }
@@ -126,6 +127,7 @@ struct ReduceSmall : ReduceContiguous {
     int lanes = 1;  // what a warp reads at once is whole lines of 128 bytes
     while (lanes < vectors && (lanes < 8 || lanes * kItems < vectors)) lanes *= 2;
     LaunchConfig c;
+    c.floods = ReduceStaged::floods(p, d);
     c.variant = 1, c.block = kThreads, c.lanes = lanes, c.vector = vector_of(p, false), c.detail = 0;
     while ((lanes << c.detail) < vectors) ++c.detail;
     c.grid = persistent_grid("reduce.small", p, d, ceil_div(p.kept(), int64_t(kThreads / lanes) * (kItems >> c.detail)));

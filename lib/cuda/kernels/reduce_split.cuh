@@ -1,6 +1,6 @@
 // reduce.split: few outputs with many elements each ('R', 'R K', 'K R' and so on).
-// The elements of one output (contiguous, variants 0, 3 and 4) or of a tile of neighbouring outputs (strided, variants 1 and 2) are cut
-// into parts, a block each, so that the whole device has work. The bodies are those of reduce.contiguous and reduce.strided; how
+// The elements of one output (contiguous, variants 0, 3 and 4) or of a tile of neighbouring outputs (strided, variants 1 and 2) are
+// cut into parts, a block each, so that the whole device has work. The bodies are those of reduce.contiguous and reduce.strided; how
 // parts are put together is in device/split.cuh.
 #pragma once
 #include "kernels/reduce_contiguous.cuh"
@@ -20,20 +20,31 @@ struct ReduceSplit {
   static bool suits(const Problem &p, const Device &d) {
     return p.reduced() * cell_width(p) * p.n_inputs >= worth(p, d) && (contiguous(p) || !ReduceStrided::narrow(p));
   }
-  // Elements of a cell, of all inputs, for which it pays to have parts: rounds of a block, 8 vectors a thread, that take as long as to put
-  // these together. Several rows that are no whole vectors take a block long: of few outputs they are cut as soon as that is possible.
+  // Elements of a cell, of all inputs, for which it pays to have parts: rounds of a block, 8 accesses a thread, that take as long as to
+  // put these together. Several rows that are no whole vectors take a block long: of few outputs they are cut as soon as that is possible.
   static int64_t worth(const Problem &p, const Device &d) {
-    const int64_t round = 8 * kThreads;
-    if (!contiguous(p)) return ReduceStrided::wide(p) ? 12 * round * ReduceStrided::widest(p) : p.reduced() < kLeast ? 16 * round : 6 * round;
-    const int64_t rows = 3 * round * vector_of(p, false);
-    if (ReduceRows::accepts(p) || p.modes.n_of(Role::R) == 1) return rows;
-    return 8 * p.kept() <= busy(p, d) ? 2 * kLeast : std::max(rows, 8 * kLeast);
+    const bool along = contiguous(p), list = ReduceRows::accepts(p) || p.modes.n_of(Role::R) == 1;
+    const int64_t round = 8 * kThreads, vectors = round * vector_of(p, false);
+    const struct {
+      bool is;
+      int64_t elements;
+    } kinds[] = {
+        {along && list, 2 * vectors},
+        {along && 8 * p.kept() <= busy(p, d), 2 * kLeast},
+        {along, std::max(2 * vectors, 8 * kLeast)},
+        {ReduceStrided::wide(p), 12 * round * ReduceStrided::widest(p)},
+        {p.reduced() < kLeast, 16 * round},
+        {true, 6 * round},
+    };
+    return std::find_if(std::begin(kinds), std::end(kinds), [](const auto &k) { return k.is; })->elements;
   }
-  // Blocks that keep the memory busy: half of those that the device holds where a thread has eight vectors in flight.
+  // Blocks that keep the memory busy: half of those that a multiprocessor holds where a thread has eight vectors in flight and little to
+  // do with them.
   static int64_t busy(const Problem &p, const Device &d) {
     const int v = contiguous(p) ? 1 : ReduceStrided::vector(p);
     const int64_t blocks = resident("reduce.split", p, d, v);
-    return v > 1 && rows_in_flight(p.n_inputs, v, state_bytes(p), bytes_of(p.in[0])) == 8 ? blocks / 2 : blocks;
+    const bool half = v > 1 && !appends(p) && rows_in_flight(p.n_inputs, v, state_bytes(p), bytes_of(p.in[0]), false) == 8;
+    return half ? blocks / 2 : blocks;
   }
   // Blocks that the device holds at a time, of threads with so many states.
   static int64_t resident(const char *row, const Problem &p, const Device &d, int states) {
@@ -76,7 +87,8 @@ struct ReduceSplit {
       const bool run = p.modes.size() == 1 && bytes_of(p.in[0]) > 1;
       c.lanes = kThreads, c.vector = vector_of(p, false), c.variant = !ReduceRows::accepts(p) ? 0 : run ? 4 : 3;
       if (c.variant >= 3) {
-        units = p.reduced() / (ReduceRows::kItems * kThreads * c.vector), elements = p.reduced() / std::max<int64_t>(units, 1);
+        units = p.reduced() / (ReduceRows::kItems * kThreads * c.vector);
+        elements = p.reduced() / std::max<int64_t>(units, 1);
       } else {  // pieces of rows, where these are fewer than parts
         c.detail = int(ceil_div(parts_for(cells(p, d), busy(p, d), p.reduced() / kLeast), rows));
         units = rows * c.detail, elements = ceil_div(extent, c.detail);
@@ -92,7 +104,8 @@ struct ReduceSplit {
     const int64_t n = cells(p, d);
     const int64_t most = std::clamp<int64_t>(units * elements / kLeast, 1, std::max<int64_t>(units, 1));
     int64_t parts = parts_for(n, busy(p, d), most);
-    const int64_t trip = std::max<int64_t>(kPartBytes * kThreads / (width * state_bytes(p)), 1);  // parts that the last block reads at a time
+    // Parts that the last block reads at a time.
+    const int64_t trip = std::max<int64_t>(kPartBytes * kThreads / (width * state_bytes(p)), 1);
     if (const int64_t whole = parts / trip * trip; whole * 8 > parts * 7) parts = whole;
     c.chunk = turn > 0 && n <= 16 && units >= 2 * turn * parts ? turn : ceil_div(units, parts);
     c.split = c.variant >= 3 ? parts : std::min(parts, ceil_div(units, c.chunk));

@@ -7,10 +7,6 @@
 
 namespace tcu::cuda {
 inline constexpr int kStagedBytes = 16 << 10;  // of a block
-// Whether what is read once is not to drive the results out of the L2 cache: where it can hold them, and there are few for what is read.
-TCU_FN constexpr bool are_held(int64_t results, int bytes, int64_t length, int element_bytes) {
-  return results * bytes <= 16 << 20 && length * element_bytes >= 16 * bytes;
-}
 }  // namespace tcu::cuda
 
 #if defined(TCU_KERNELS)
@@ -50,7 +46,7 @@ struct reduce_staged {
     const int here = int(kept - first < chunk ? kept - first : chunk), count = here * int(extent), whole = count / V * V;
     const T *const from = static_cast<const T *>(p.in[0]) + first * extent;  // a multiple of 16 bytes
     if (t < count - whole) elements[whole + t] = from[whole + t];
-    fill_shared(staged, from, whole * int(sizeof(T)), are_held(p.kept, sizeof(Out), p.folded, sizeof(T)));
+    fill_shared(staged, from, whole * int(sizeof(T)), !p.floods());
 #pragma unroll 1
     for (int base = 0; base < here; base += groups) {
       const int segment = base + quotient(t, lanes);
@@ -77,8 +73,13 @@ struct ReduceStaged {
     const int64_t extent = r ? r->extent : 1;
     return (!r || r->stride[1] == 1) && k->stride[1] == extent && extent * 16 <= kStagedBytes;
   }
-  static LaunchConfig configure(const Problem &p) {
+  // Whether what is read once may drive the results out of the L2 cache: where it cannot hold them, or they are many for what is read.
+  static bool floods(const Problem &p, const Device &d) {
+    return p.kept() * bytes_of(p.out) > d.l2_bytes / 3 || p.reduced() * bytes_of(p.in[0]) < 16 * bytes_of(p.out);
+  }
+  static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
+    c.floods = floods(p, d);
     const int64_t extent = p.reduced(), v = vector_of(p, false);
     c.block = kThreads, c.vector = int(v), c.lanes = 1;
     const int64_t word = std::min<int64_t>(extent & -extent, v);

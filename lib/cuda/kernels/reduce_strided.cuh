@@ -1,7 +1,7 @@
 // reduce.strided, reduce.split (variants 1 and 2): the fastest mode is kept ('K R', 'K R K', 'K R K R').
 // Threads lie across the K modes, p.lanes of them (a power of two), each with V neighbouring outputs; the block's other
-// threads take other rows, an R index each, kItems rows in flight. kWide: V is a vector of 16 bytes, or 8 elements of one byte, which
-// the fastest K mode's extent and every stride allow; else V is 1. The rows meet in shared memory; then a thread has one output of the tile.
+// threads take other rows, an R index each, kItems rows in flight. kWide: V is a vector of 16 bytes, or most_columns elements, which the
+// fastest K mode's extent and every stride allow; else V is 1. The rows meet in shared memory; then a thread has one output of the tile.
 // Where there are so few outputs that a row of them is short, p.detail rows, one after another in memory, are read as one; what
 // belongs to an output meets at the end.
 // With p.split > 1 there are so many parts, which take turns of p.chunk rows, and the last block to finish puts them together
@@ -11,11 +11,11 @@
 #include "device/split.cuh"
 
 namespace tcu::cuda {
-// Outputs of a thread, at most: with sixteen, of 8-bit integers, there are registers for fewer blocks, or for fewer loads.
-inline constexpr int kMostColumns = 8;
+// Outputs of a thread, at most: with sixteen, of 8-bit integers, or eight variances there are registers for fewer blocks, or fewer loads.
+TCU_FN constexpr int most_columns(bool appends) { return appends ? 4 : 8; }
 // Rows that a thread reads before it folds them: as many as leave registers for the states of its columns.
-TCU_FN constexpr int rows_in_flight(int inputs, int columns, int state_bytes, int element_bytes) {
-  return inputs == 1 && columns * (state_bytes + 8 * element_bytes) <= 160 ? 8 : 4;
+TCU_FN constexpr int rows_in_flight(int inputs, int columns, int state_bytes, int element_bytes, bool appends) {
+  return inputs == 1 && columns * (state_bytes + 8 * element_bytes) <= (appends ? 192 : 160) ? 8 : 4;
 }
 }  // namespace tcu::cuda
 
@@ -26,9 +26,11 @@ template <class Map, class Op, class Acc, class Out, class Index, bool kWide>
 struct reduce_strided {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
-  static constexpr int V = !kWide ? 1 : kVector<typename Map::Inputs> < kMostColumns ? kVector<typename Map::Inputs> : kMostColumns;
+  static constexpr int kColumns = most_columns(F::kAppends);
+  static constexpr int V = !kWide ? 1 : kVector<typename Map::Inputs> < kColumns ? kVector<typename Map::Inputs> : kColumns;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = resident<F, V>(4), kItems = rows_in_flight(N, V, sizeof(State), largest_of<typename Map::Inputs>::bytes);
+  static constexpr int kResident = resident<F, V>(4);
+  static constexpr int kItems = rows_in_flight(N, V, sizeof(State), largest_of<typename Map::Inputs>::bytes, F::kAppends);
   static constexpr int kShared = kThreads * (V < 8 ? V : 8);  // states
   static constexpr int kParts = kPartBytes / sizeof(State);   // whose states a thread has in flight
 
@@ -75,26 +77,46 @@ struct reduce_strided {
   TCU_DEVICE static void column(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, Index begin, Index end,
                                 Index y, Index rows) {
     // A single input of the wide kernel is read in one access: the host has seen to it.
-    const unsigned accesses = V == 1 || N == 1 ? 0 : find_accesses<V>(typename Map::Inputs{}, p, o, 0, element, p.n_kept, p.n_kept + p.n_folded);
+    const unsigned accesses =
+        V == 1 || N == 1 ? 0 : find_accesses<V>(typename Map::Inputs{}, p, o, 0, element, p.n_kept, p.n_kept + p.n_folded);
     if (accesses) rows_of<Rows::kAny, 2>(p, s, o, element, accesses, begin, end, y, rows);
     else if (p.n_folded == 1) rows_of<Rows::kApart, kItems>(p, s, o, element, 0, begin, end, y, rows);
     else rows_of<Rows::kScattered, 4>(p, s, o, element, 0, begin, end, y, rows);
   }
 
+  // The states of a warp's rows, `lanes` threads each, put together: in each step two lanes have Held outputs in common, of which one
+  // takes the first half and one the second; one output both keep. How many a lane then has; s[0] is of number `from` of its W.
+  template <int Held, int W>
+  TCU_DEVICE static int hand_over(State (&s)[W], int h, int lanes, int &from) {
+    if constexpr (Held == 1) {
+#pragma unroll 1
+      for (; h >= lanes; h /= 2) s[0] = F::combine(s[0], shuffle_xor(s[0], h));
+      return 1;
+    } else {
+      if (h < lanes) return Held;
+      const bool upper = threadIdx.x & h;
+#pragma unroll
+      for (int w = 0; w < Held / 2; ++w) {
+        const State low = s[w], high = s[Held / 2 + w];
+        s[w] = F::combine(choose(upper, high, low), shuffle_xor(choose(upper, low, high), h));
+      }
+      from += upper ? Held / 2 : 0;
+      return hand_over<Held / 2>(s, h / 2, lanes, from);
+    }
+  }
   // W states of each thread: of outputs x W to x W + W - 1 of its row y, where t = y lanes + x. Combines the rows: thread t then has
   // output first + t of the lanes W that there are, in a circle. A row's outputs are no more than the block's threads.
   template <int W>
   TCU_DEVICE static State fold_rows(State (&s)[W], int lanes, State *shared, int first = 0) {
-    const int t = int(threadIdx.x), across = lanes < 32 ? 32 : lanes, group = quotient(t, across), x = remainder(t, across);
-#pragma unroll 1
-    for (int h = 16; h >= lanes; h /= 2)  // the rows of a warp
-#pragma unroll
-      for (int w = 0; w < W; ++w) s[w] = F::combine(s[w], shuffle_xor(s[w], h));
+    const int t = int(threadIdx.x), across = lanes < 32 ? 32 : lanes, group = quotient(t, across);
+    int from = 0;
+    const int held = hand_over<W>(s, 16, lanes, from);
     const auto slot = [&](int of, int w, int lane) -> State & { return shared[(of * W + w) * lanes + lane]; };
     __syncthreads();  // the last call's states may still be being read
-    if (x < lanes) {
+    if ((t & (32 / W - 1) & -lanes) == 0) {  // of lanes with the same, one
 #pragma unroll
-      for (int w = 0; w < W; ++w) slot(group, w, x) = s[w];
+      for (int w = 0; w < W; ++w)
+        if (w < held) slot(group, from + w, remainder(t, lanes)) = s[w];
     }
     __syncthreads();
     State all = F::identity();
@@ -232,7 +254,7 @@ struct ReduceStrided {
     return !wide(p) && p.modes.n_of(Role::K) > 1 && p.modes[0].extent < (several ? kThreads : 8) && p.reduced() <= 4096 &&
            (several || p.reduced() >= 512);
   }
-  static int widest(const Problem &p) { return std::min(vector_of(p, false), kMostColumns); }
+  static int widest(const Problem &p) { return std::min(vector_of(p, false), most_columns(appends(p))); }
   // Elements of a thread's access.
   static int vector(const Problem &p) { return wide(p) ? widest(p) : 1; }
   // Rows that are read as one: they lie one after another, and are shorter than eight vectors.

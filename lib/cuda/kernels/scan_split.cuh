@@ -52,7 +52,8 @@ struct scan_split {
     const Index part = Index(ticket[0]) / tiles, tile = Index(ticket[0]) - part * tiles, line = tile * lanes + column;
     const Lines lines(p, line < kept ? line : kept - 1);
     const int rows = 32 / lanes;
-    const Index first = Index(part * kWarps + warp) * kItems * rows + lane / lanes, left = (lines.n - first + rows - 1) >> (__ffs(rows) - 1);
+    const Index first = Index(part * kWarps + warp) * kItems * rows + lane / lanes;
+    const Index left = (lines.n - first + rows - 1) >> (__ffs(rows) - 1);
     const int n = left < kItems ? int(left) : kItems;  // items of this thread; none past the line's end
     const Index by = lines.reverse ? -rows : rows;     // from one to the next
     Offsets<Inputs::size, Index> at = lines.place(p, first);

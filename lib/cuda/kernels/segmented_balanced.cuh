@@ -125,7 +125,8 @@ struct segmented_balanced {
     unsigned char *marks;       // of the warp: one for each element of a step, the segment's lane + 1 where it ends, else 0
     State *results, *crossing;  // of the warp: by lane; of segment `first` if it began before
     int lane, closed = 0;       // how many of the segments in hand are done
-    Index window = 0, from = 0, to = 0, ahead = 0;  // the segment of lane 0; where this lane's begins and ends; where that of 32 further does
+    // The segment of lane 0; where this lane's begins and ends; where that of 32 further does.
+    Index window = 0, from = 0, to = 0, ahead = 0;
     Index limit = 0;            // from this segment on they are not where the path says
     State open = {};            // this lane's share of the segment that is open
     unsigned accesses = 0;
