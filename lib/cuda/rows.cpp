@@ -103,9 +103,9 @@ constexpr Kernel table[] = {
     row<rows::BroadcastFlat>("broadcast.flat", Family::broadcast),
     row<rows::BroadcastTranspose>("broadcast.transpose", Family::broadcast),
     row<rows::BroadcastDense>("broadcast.dense", Family::broadcast),
+    row<rows::BroadcastSlidingRegister>("broadcast.sliding_register", Family::broadcast),
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
-    row<rows::BroadcastSlidingRegister>("broadcast.sliding_register", Family::broadcast),  // these two as reduce.virtual: for pins
-    row<rows::BroadcastSlidingShared>("broadcast.sliding_shared", Family::broadcast),
+    row<rows::BroadcastSlidingShared>("broadcast.sliding_shared", Family::broadcast),  // after what takes everything: for pins alone
     row<rows::ReduceTiny>("reduce.tiny", Family::reduce),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),
     row<rows::ReduceShifted>("reduce.shifted", Family::reduce),
@@ -113,7 +113,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceContiguous>("reduce.contiguous", Family::reduce),
     row<rows::ReduceStrided>("reduce.strided", Family::reduce),
     row<rows::ReduceGeneral>("reduce.general", Family::reduce),
-    row<rows::ReduceVirtual>("reduce.virtual", Family::reduce),  // after what takes everything: for pins alone
+    row<rows::ReduceVirtual>("reduce.virtual", Family::reduce),  // as sliding_shared
     row<rows::ScanSplit>("scan.split", Family::scan),
     row<rows::ScanLookback>("scan.lookback", Family::scan),
     row<rows::ScanLines>("scan.lines", Family::scan),

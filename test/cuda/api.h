@@ -1,5 +1,6 @@
 // What tests of the cuda backend share that see it through tcuops.h alone.
 #pragma once
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -72,5 +73,12 @@ inline bool emulated() {
   OK(tcu_device_info(&info, "cuda", 0));
   return std::string(info.name).find("mulat") != std::string::npos;
 }
+// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 50).
+inline int test_scale() {
+  const char *scale = std::getenv("TCU_TEST_SCALE");
+  return scale ? std::atoi(scale) : emulated() ? 50 : 100;
+}
+// Under a scale at which compute-sanitizer runs: under its racecheck the tests that queue hundreds of calls were killed, with 129 GB in use.
+inline bool under_sanitizer() { return test_scale() < 15; }
 
 }  // namespace api

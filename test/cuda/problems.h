@@ -1,6 +1,5 @@
 // Random strided problems on the cuda context, run on every kernel that takes them and compared with the oracle. Inputs are
 // small whole numbers, so that every order of adding gives the same bits and the comparison is exact.
-// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 50).
 #pragma once
 #include <cstdlib>
 #include <cstring>
@@ -36,8 +35,7 @@ inline tcu_context_t context() {
   }
 
 inline int repeats(int standard) {
-  const char *scale = std::getenv("TCU_TEST_SCALE");
-  return std::max(1, standard * (scale ? std::atoi(scale) : api::emulated() ? 50 : 100) / 100);
+  return std::max(1, standard * api::test_scale() / 100);
 }
 // Every case of a large problem runs on a device; on the emulator, where it takes a thousand times as long, some do.
 inline bool is_chosen(Rng &rng) { return !api::emulated() || support::chance(rng, 30); }
@@ -237,7 +235,7 @@ inline void report(const char *family, const std::vector<int> &runs) {
   std::string s;
   for (size_t k = 1; k < runs.size(); ++k) s += names[k] + " " + std::to_string(runs[k]) + "  ";
   WARN(s);
-  if (repeats(100) < 15) return;
+  if (api::under_sanitizer()) return;
   for (size_t k = 0; k < runs.size(); ++k) {
     INFO(names[k]);
     CHECK(runs[k] > 0);

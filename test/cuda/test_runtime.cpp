@@ -176,7 +176,7 @@ TEST_CASE("cuda: calls one after another, each on what the one before it has wri
   const int64_t one = 1;
   const int32_t dim = 0;
   for (const int64_t n : {5, 1000, 100003, 1 << 20}) {
-    const int steps = emulated() ? (n > 1000 ? 1 : 3) : 100;
+    const int steps = emulated() ? (n > 1000 ? 1 : 3) : under_sanitizer() ? 4 : 100;
     std::vector<uint64_t> x(static_cast<size_t>(n));
     for (size_t i = 0; i < x.size(); ++i) x[i] = i * i + 1;
     Memory mx(x, owner.handle), my(size_t(n) * 8, owner.handle), ms(8, owner.handle);
@@ -254,7 +254,7 @@ TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed
   Memory eager(4, stream);
   const tcu_tensor_t te{eager.data, &one, nullptr, TCU_FLOAT32, 1};
   OK(tcu_synchronize(cuda(), stream));
-  for (int i = 0; i < 200; ++i) {
+  for (int i = 0; i < (under_sanitizer() ? 4 : 200); ++i) {
     REQUIRE(run(ready, other.handle) == 0);
     OK(tcu_reduce(cuda(), &te, TCU_REDUCE_SUM, nullptr, 1, &tx, 1, &dim, &options));
   }

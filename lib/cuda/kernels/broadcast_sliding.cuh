@@ -221,6 +221,11 @@ struct BroadcastSliding {
     return best;
   }
 
+  // Where broadcast.general takes single elements and divides for each, and there are steps to slide.
+  static bool suits(const Problem &p, const Device &d) {
+    if (kShared || p.empty() || p.modes.size() == 1 || BroadcastGeneral::vector(p) > 1) return false;
+    return p.modes[chosen(p, d).mode].extent >= 8;
+  }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const Slide s = chosen(p, d);
     LaunchConfig c = BroadcastGeneral::configure(p, d);  // its vectors and how inputs are read

@@ -110,18 +110,22 @@ struct BroadcastTranspose {
     const int m = other_mode(p);
     return m > 0 && p.modes[0].extent >= 16 && p.modes[m].extent >= 16;
   }
-  // Inputs are turned one after another; and what is short is in the L2 cache, whose lines broadcast.general may touch several times.
+  static int64_t side(const Problem &p) {
+    int bytes = 1;
+    for (int k = 1; k <= p.n_inputs; ++k) bytes = std::max(bytes, bytes_of(p.dtype(k)));
+    return transpose_side(bytes);
+  }
+  // Where a row of out fills a tile's. Inputs are turned one after another; and what is short is in the L2 cache, whose lines
+  // broadcast.general may touch several times.
   static bool suits(const Problem &p, const Device &) {
-    return p.n_inputs == 1 || (p.n_inputs == 2 && p.bytes() >= 2 << 20);
+    return p.modes[0].extent >= side(p) && (p.n_inputs == 1 || (p.n_inputs == 2 && p.bytes() >= 4 << 20));
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     const int m = other_mode(p);
-    int bytes = 1;
-    for (int k = 1; k <= p.n_inputs; ++k) bytes = std::max(bytes, bytes_of(p.dtype(k)));
-    const int64_t side = transpose_side(bytes), e0 = p.modes[0].extent, e1 = p.modes[m].extent;
+    const int64_t e0 = p.modes[0].extent, e1 = p.modes[m].extent;
     c.block = kThreads, c.detail = m;
-    c.grid = persistent_grid("broadcast.transpose", p, d, ceil_div(e0, side) * ceil_div(e1, side) * (p.kept() / (e0 * e1)));
+    c.grid = persistent_grid("broadcast.transpose", p, d, ceil_div(e0, side(p)) * ceil_div(e1, side(p)) * (p.kept() / (e0 * e1)));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {

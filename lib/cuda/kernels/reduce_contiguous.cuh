@@ -145,7 +145,10 @@ struct ReduceContiguous {
   }
   // Several short rows, whose ends are much of them, of outputs enough for the device: element by element is faster.
   static bool scattered(const Problem &p, const Mode &r) {
-    return p.modes.n_of(Role::R) > 1 && r.extent < (vector_of(p, false) <= 4 ? 400 : 64) && p.kept() >= 16 && !ReduceRows::accepts(p);
+    if (p.modes.n_of(Role::R) == 1 || p.kept() < 16 || ReduceRows::accepts(p)) return false;
+    const bool small = vector_of(p, false) > 4;  // elements, of which more are in a vector
+    const int64_t enough = p.reduced() < 1024 ? (small ? 64 : 400) : (small ? 28 : 100);
+    return r.extent < enough;
   }
   static int64_t rows(const Problem &p) { return p.reduced() / std::max<int64_t>(fastest(p, Role::R)->extent, 1); }
   // Threads for one output: as few as still fill the device, since putting lanes together costs; a thread has between one and four rounds

@@ -87,7 +87,7 @@ struct ReduceTiny : ReduceGeneral {
   static constexpr int64_t kShort = 1024;  // elements of an output
   static int64_t most(const Problem &p) {  // elements in all
     const bool row = p.reduced() >= 64 && p.modes.n_of(Role::R) == 1 && ReduceRows::accepts(p);  // fast for shorter ones too
-    if (p.reduced() <= kShort && !row) return 1 << 17;
+    if (p.reduced() <= kShort && !row) return p.modes[0].role == Role::K && p.reduced() >= 8 ? 3 << 15 : 1 << 17;
     return p.modes[0].role == Role::K && p.kept() >= 16 && !ReduceStrided::wide(p) ? 1 << 15 : 1 << 13;
   }
   static bool accepts(const Problem &p, const Device &) {

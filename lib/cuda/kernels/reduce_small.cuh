@@ -107,7 +107,9 @@ struct ReduceSmall : ReduceContiguous {
   static bool suits(const Problem &p, const Device &) {
     // Of a few segments of vectors reduce.contiguous has more in flight.
     const bool few = ReduceRows::accepts(p) && (p.kept() == 1 || (p.reduced() >= 64 && p.reduced() * p.kept() < 1 << 18));
-    const bool short_work = p.reduced() < 14 && p.reduced() * p.kept() < 1 << 19;  // element by element is faster
+    // Element by element is faster.
+    const int64_t bytes = p.reduced() * p.kept() * bytes_of(p.in[0]);
+    const bool short_work = p.reduced() < 14 && bytes < (p.reduced() <= 3 ? 1 << 24 : 1 << 19);
     return p.modes.n_of(Role::R) == 1 && !few && !short_work && (ReduceStaged::accepts(p) || !jumps_along(p, *fastest(p, Role::R)));
   }
   // One row an output, and vectors throughout; through shared memory rather than by lanes that have nothing to read.

@@ -18,8 +18,12 @@ struct ReduceSplit {
     return n > 0 && n < busy(p, d) && p.reduced() * cell_width(p) >= 2 * kLeast;
   }
   static bool suits(const Problem &p, const Device &d) {
+    if (!contiguous(p) && ReduceStrided::wide(p)) return ReduceStrided::waits(p, d);
     return p.reduced() * cell_width(p) * p.n_inputs >= worth(p, d) && (contiguous(p) || !ReduceStrided::narrow(p));
   }
+  // One run to one output, which has a kernel of its own. (Not of 8-bit elements: there five blocks of it would fit where work is cut for
+  // four, and some multiprocessors would have more than others.)
+  static bool is_run(const Problem &p) { return p.modes.size() == 1 && ReduceRows::accepts(p) && bytes_of(p.in[0]) > 1; }
   // Elements of a cell, of all inputs, for which it pays to have parts: rounds of a block, 8 accesses a thread, that take as long as to
   // put these together. Several rows that are no whole vectors take a block long: of few outputs they are cut as soon as that is possible.
   static int64_t worth(const Problem &p, const Device &d) {
@@ -29,10 +33,10 @@ struct ReduceSplit {
       bool is;
       int64_t elements;
     } kinds[] = {
-        {along && list, 2 * vectors},
+        {is_run(p), 2 * kLeast},  // its kernel is the shorter one without parts too
+        {along && list, (bytes_of(p.in[0]) > 1 ? 2 : 3) * vectors},
         {along && 8 * p.kept() <= busy(p, d), 2 * kLeast},
         {along, std::max(2 * vectors, 8 * kLeast)},
-        {ReduceStrided::wide(p), 12 * round * ReduceStrided::widest(p)},
         {p.reduced() < kLeast, 16 * round},
         {true, 6 * round},
     };
@@ -83,9 +87,7 @@ struct ReduceSplit {
     int64_t width = 1;        // outputs of a cell
     if (contiguous(p)) {
       const int64_t rows = ReduceContiguous::rows(p), extent = fastest(p, Role::R)->extent;
-      // Of 8-bit elements five blocks of reduce_run would fit where work is cut for four, and some processors would have more than others.
-      const bool run = p.modes.size() == 1 && bytes_of(p.in[0]) > 1;
-      c.lanes = kThreads, c.vector = vector_of(p, false), c.variant = !ReduceRows::accepts(p) ? 0 : run ? 4 : 3;
+      c.lanes = kThreads, c.vector = vector_of(p, false), c.variant = !ReduceRows::accepts(p) ? 0 : is_run(p) ? 4 : 3;
       if (c.variant >= 3) {
         units = p.reduced() / (ReduceRows::kItems * kThreads * c.vector);
         elements = p.reduced() / std::max<int64_t>(units, 1);

@@ -250,9 +250,9 @@ struct ReduceStrided {
   }
   // Rows of single elements in several places, too short to be worth a block's, with not so many of them that these would be cut.
   static bool narrow(const Problem &p) {
-    const bool several = p.n_inputs > 1;
-    return !wide(p) && p.modes.n_of(Role::K) > 1 && p.modes[0].extent < (several ? kThreads : 8) && p.reduced() <= 4096 &&
-           (several || p.reduced() >= 512);
+    if (wide(p) || p.modes.n_of(Role::K) == 1 || p.modes[0].extent >= kThreads) return false;
+    if (bytes_of(p.in[0]) == 1) return p.reduced() >= 64 && p.reduced() <= 8192;
+    return p.n_inputs > 1 ? p.reduced() <= 4096 : p.modes[0].extent < 8 && p.reduced() >= 512 && p.reduced() <= 4096;
   }
   static int widest(const Problem &p) { return std::min(vector_of(p, false), most_columns(appends(p))); }
   // Elements of a thread's access.
@@ -296,6 +296,13 @@ struct ReduceStrided {
     };
     while (lanes < most && lanes < vectors(p) && wanted()) lanes *= 2;
     return lanes * v <= kThreads ? lanes : vectors(p) < most ? kThreads / v : most;
+  }
+  // Whether a thread reads so many rows one after another, and blocks are so few or so narrow, that parts pay.
+  static bool waits(const Problem &p, const Device &d) {
+    const int64_t lanes = lanes_for(p, kThreads, together(p) > 1 ? 1 : d.processors);
+    const int64_t rows = p.reduced() / together(p) * lanes * p.n_inputs / kThreads, blocks = ceil_div(vectors(p), lanes);
+    const bool much = rows >= 192 || lanes * vector(p) * bytes_of(p.in[0]) < 128;  // or in pieces that are no lines of memory
+    return blocks < (much ? 2 : 1) * d.processors && rows >= 18;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
