@@ -49,7 +49,7 @@ template <class A, int n> TCU_FN A sum_of(const A (&x)[n]) {
 // not by their size. A float32 mean of 1e6 alone would stop moving after some thirty elements of standard deviation 1.
 template <class A>
 struct Moments {
-  static constexpr int kNumbers = 4, kAtOnce = 32;
+  static constexpr int kNumbers = 4, kAtOnce = 16;
   A origin, mean, m2, count;
 
   TCU_FN static Moments identity() { return {A(0), A(0), A(0), A(0)}; }
@@ -59,19 +59,23 @@ struct Moments {
     const A d = (x - origin) - a.mean, step = d * reciprocal(n);
     return {origin, a.mean + step, a.m2 + d * (d - step), n};
   }
-  // Squares of distances from the mean so far, less what the mean moves, which is never nearly all of them: of the first n, one is
-  // the origin; later the mean moves by a part of the distances. Distances are measured from origin + mean as it is rounded, and the sums
-  // of them then moved by what the rounding took.
+  // Squares of distances from the mean so far, less what the mean moves, which is never nearly all of them: it moves by a part of the
+  // distances. The first elements' mean is taken before: from one of them, far from all others, it would be nearly all. Distances are
+  // measured from origin + mean as it is rounded, and the sums of them then moved by what the rounding took.
   template <int n> TCU_FN static Moments append(Moments a, const A (&x)[n]) {
-    const A origin = a.count > 0 ? a.origin : x[0], count = a.count + n, center = origin + a.mean, rest = a.mean - (center - origin);
     A d[n], squares = 0;
+    if (!(a.count > 0)) {
+      for (int i = 0; i < n; ++i) d[i] = x[i] - x[0];
+      a.origin = x[0], a.mean = sum_of(d) * A(1.0 / n);
+    }
+    const A center = a.origin + a.mean, rest = a.mean - (center - a.origin);
     for (int i = 0; i < n; ++i) {
       d[i] = x[i] - center;
       squares = m::fma(d[i], d[i], squares);
     }
-    const A near = sum_of(d), sum = m::fma(A(-n), rest, near), step = sum * reciprocal(count);
+    const A count = a.count + n, near = sum_of(d), sum = m::fma(A(-n), rest, near), step = sum * reciprocal(count);
     squares = m::fma(-rest, near + sum, squares);
-    return {origin, a.mean + step, a.m2 + m::fma(-sum, step, squares), count};
+    return {a.origin, a.mean + step, a.m2 + m::fma(-sum, step, squares), count};
   }
   TCU_FN Moments as_many_as(const Moments &b) const { return {origin, mean, m2, b.count}; }
   // Both may be empty: then the weight is 0, and every product with it.

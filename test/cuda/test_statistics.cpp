@@ -131,6 +131,32 @@ TEST_CASE("cuda: statistics of equal elements, of infinities and NaN", "[cuda][r
         }
 }
 
+// Distances measured from such an element would be nearly all the same, and their squares' difference from it rounding.
+TEST_CASE("cuda: a variance whose first element is far from all others", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(43);
+  const Case &c = cases[0];
+  for (const Sizes &extents : {Sizes{64, 5}, Sizes{515, 40}, Sizes{40003, 1}, Sizes{33600, 2}})
+    for (int32_t dim : {0, 1}) {
+      Sizes kept = extents, at = {0, 0};
+      kept[size_t(dim)] = 1;
+      Tensor in(rng, TCU_FLOAT32, extents, false, true), out(rng, TCU_FLOAT32, kept, false, true);
+      in.fill([&] { return normal(rng); });
+      for (int64_t &k = at[size_t(1 - dim)]; k < kept[size_t(1 - dim)]; ++k) encode(TCU_FLOAT32, in.at(at), 1e6);
+      in.upload();
+      out.fill([] { return 1.0; });
+      const auto expected = oracle::statistics(c.fold, {in.values()}, {dim}, 1);
+      const auto allowed = oracle::statistic_errors(c.fold, {in.values()}, {dim}, 1, 0x1p-24);
+      if (extents[size_t(dim)] == 1) continue;  // no variance
+      std::vector<int> runs;
+      const tcu_options_t options = TCU_OPTIONS_INIT;
+      const tcu_tensor_t o = out.view(), x = in.view();
+      on_every_kernel("reduce", out, expected, options, runs, in.text(), [&](const tcu_options_t &with) {
+        return tcu_reduce(context(), &o, c.op, nullptr, 1, &x, 1, &dim, &with);
+      }, 0, allowed);
+    }
+}
+
 TEST_CASE("cuda: statistics of segments of every small length", "[cuda][segmented]") {
   NEEDS_CUDA();
   Rng rng(43);
