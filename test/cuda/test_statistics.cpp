@@ -136,8 +136,9 @@ TEST_CASE("cuda: a variance whose first element is far from all others", "[cuda]
   NEEDS_CUDA();
   Rng rng(43);
   const Case &c = cases[0];
-  for (const Sizes &extents : {Sizes{64, 5}, Sizes{515, 40}, Sizes{40003, 1}, Sizes{33600, 2}})
+  for (const Sizes &extents : {Sizes{256, 64}, Sizes{2048, 5}, Sizes{33600, 1}})
     for (int32_t dim : {0, 1}) {
+      if (extents[size_t(dim)] == 1) continue;  // no variance
       Sizes kept = extents, at = {0, 0};
       kept[size_t(dim)] = 1;
       Tensor in(rng, TCU_FLOAT32, extents, false, true), out(rng, TCU_FLOAT32, kept, false, true);
@@ -146,8 +147,8 @@ TEST_CASE("cuda: a variance whose first element is far from all others", "[cuda]
       in.upload();
       out.fill([] { return 1.0; });
       const auto expected = oracle::statistics(c.fold, {in.values()}, {dim}, 1);
-      const auto allowed = oracle::statistic_errors(c.fold, {in.values()}, {dim}, 1, 0x1p-24);
-      if (extents[size_t(dim)] == 1) continue;  // no variance
+      std::vector<double> allowed(expected);  // less than the bound of docs/numerics.md
+      for (double &v : allowed) v *= 16 * 0x1p-24;
       std::vector<int> runs;
       const tcu_options_t options = TCU_OPTIONS_INIT;
       const tcu_tensor_t o = out.view(), x = in.view();
