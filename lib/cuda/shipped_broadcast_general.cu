@@ -2,6 +2,7 @@
 #include "cuda/ship_broadcast.cuh"
 #include "kernels/broadcast_dense.cuh"
 #include "kernels/broadcast_general.cuh"
+#include "kernels/broadcast_sliding.cuh"
 #include "kernels/broadcast_transpose.cuh"
 
 namespace tcu::cuda {
@@ -27,6 +28,13 @@ void ship_one(ShippedTable &t, const std::shared_ptr<const Expr> &expr, DType in
                  kernel_address<&entry<broadcast_dense<Map, Result, Out, int32_t>>>());
   ship_body<Map>(t, "broadcast_transpose", {result, out, index}, expr, in,
                  kernel_address<&entry<broadcast_transpose<Map, Result, Out, int32_t>>>());
+  // Where there are no vectors, which is where the planner chooses it; one input stays.
+  const auto sliding = [&](const char *stays, const void *kernel) {
+    ship_body<Map>(t, "broadcast_sliding", {result, out, index, "1", stays, "false"}, expr, in, kernel);
+  };
+  sliding("1u", kernel_address<&entry<broadcast_sliding<Map, Result, Out, int32_t, 1, 1, false>>>());
+  if constexpr (Map::Inputs::size == 2)
+    sliding("2u", kernel_address<&entry<broadcast_sliding<Map, Result, Out, int32_t, 1, 2, false>>>());
 }
 template <class F, Op op, class In, class Operand>
 void ship_binary(ShippedTable &t) {

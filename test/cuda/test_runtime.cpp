@@ -113,6 +113,30 @@ TEST_CASE("cuda: a fused expression is compiled once, and constants do not count
   OK(tcu_plan_destroy(plan));
 }
 
+TEST_CASE("cuda: what is shipped is not compiled for a kernel that would be faster") {
+  const int64_t extents[] = {3, 40, 5}, strides[] = {1, 0, 3};  // no vectors, and an operand that stays along the second mode
+  Memory x(std::vector<float>(600, 2.0f)), b(std::vector<float>(15, 1.0f)), y(600 * 4);
+  const tcu_tensor_t out{y.data, extents, nullptr, TCU_FLOAT32, 3};
+  const tcu_tensor_t in[] = {{x.data, extents, nullptr, TCU_FLOAT32, 3}, {b.data, extents, strides, TCU_FLOAT32, 3}};
+  const struct {
+    tcu_op_t id;
+    const char *kernel;
+  } cases[] = {{TCU_OP_ADD, "broadcast.sliding_register"}, {TCU_OP_POW, "broadcast.general"}};
+  for (const auto &c : cases) {
+    const Expr e({input(0), input(1), op(c.id)});
+    tcu_plan_t plan = nullptr;
+    OK(tcu_plan_map(&plan, cuda(), &out, e.handle, 2, in, nullptr));
+    tcu_plan_info_t info = TCU_PLAN_INFO_INIT;
+    OK(tcu_plan_info(plan, &info));
+    CHECK(std::string(info.kernel) == c.kernel);
+    CHECK(info.compiled == 0);
+    OK(tcu_plan_destroy(plan));
+  }
+  const Expr sum({input(0), input(1), op(TCU_OP_ADD)});
+  OK(tcu_map(cuda(), &out, sum.handle, 2, in, nullptr));
+  CHECK(y.get<float>(600) == std::vector<float>(600, 3.0f));
+}
+
 TEST_CASE("cuda: threads, each with its own stream, context and expressions") {
   constexpr int kThreads = 4;
   bool right[kThreads] = {};

@@ -36,6 +36,7 @@ Function resolve(const Instance &f, int, int) {
 }
 void launch(const Function &, const LaunchConfig &, const void *, void *) { std::abort(); }
 int shipped_selector(const std::string &) { return 0; }
+const void *shipped(const std::string &) { return nullptr; }
 }  // namespace tcu::cuda
 
 namespace {

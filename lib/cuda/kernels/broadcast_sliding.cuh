@@ -221,10 +221,13 @@ struct BroadcastSliding {
     return best;
   }
 
-  // Where broadcast.general takes single elements and divides for each, and there are steps to slide.
+  // Where broadcast.general takes single elements and divides for each, and there are steps to slide; but nothing is compiled for it where
+  // that row's function is there.
   static bool suits(const Problem &p, const Device &d) {
     if (kShared || p.empty() || p.modes.size() == 1 || BroadcastGeneral::vector(p) > 1) return false;
-    return p.modes[chosen(p, d).mode].extent >= 8;
+    const LaunchConfig own = configure(p, d);
+    return p.modes[own.detail >> 16].extent >= 8 &&
+           (shipped(name_of(instance(p, own))) || !shipped(name_of(BroadcastGeneral::instance(p, BroadcastGeneral::configure(p, d)))));
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const Slide s = chosen(p, d);
