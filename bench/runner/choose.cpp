@@ -47,7 +47,8 @@ std::optional<tcu::Problem> problem_of(const bench::Case &c) {
   std::vector<tcu::TensorView> inputs;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     const bench::View &v = c.inputs[i];
-    inputs.push_back({address(int(i) + 1, v.offset * bench::dtype_bytes(c.dtype)), in, int(v.shape.size()), v.shape.data(), v.strides.data()});
+    void *const data = address(int(i) + 1, v.offset * bench::dtype_bytes(c.dtype));
+    inputs.push_back({data, in, int(v.shape.size()), v.shape.data(), v.strides.data()});
   }
   const std::vector<int64_t> out = c.out_shape();
   std::vector<int32_t> dims;
