@@ -5,9 +5,10 @@
 #include <optional>
 
 #include "cases.h"
-#include "core/problem.h"
 #include "cuda/rows.h"
+#include "data.h"
 #include "expression.h"
+#include "plan/planner.h"
 
 namespace {
 
@@ -17,15 +18,6 @@ tcu::Device h200() {
   d.major = 9, d.processors = 132, d.threads_per_processor = 2048;
   d.shared_bytes = 232448, d.l2_bytes = 62914560, d.memory_bytes = int64_t(141) << 30;
   return d;
-}
-
-tcu::DType dtype_of(const std::string &name) {
-  const std::pair<const char *, tcu::DType> names[] = {
-      {"f16", tcu::DType::f16}, {"bf16", tcu::DType::bf16}, {"f32", tcu::DType::f32}, {"f64", tcu::DType::f64},
-      {"i8", tcu::DType::i8},   {"i32", tcu::DType::i32},   {"i64", tcu::DType::i64}, {"bool", tcu::DType::bool_}};
-  for (const auto &[text, d] : names)
-    if (name == text) return d;
-  return tcu::DType::none;
 }
 
 std::shared_ptr<const tcu::Expr> expr_of(const bench::Expression &e, tcu::DType constants) {
@@ -43,7 +35,7 @@ void *address(int operand, int64_t bytes) { return reinterpret_cast<void *>((int
 
 std::optional<tcu::Problem> problem_of(const bench::Case &c) {
   const bench::Expression e = bench::parse_expression(c.expr, c.family != "broadcast");
-  const tcu::DType in = dtype_of(c.dtype);
+  const tcu::DType in = tcu::DType(bench::dtype_of(c.dtype));
   std::vector<tcu::TensorView> inputs;
   for (size_t i = 0; i < c.inputs.size(); ++i) {
     const bench::View &v = c.inputs[i];
@@ -54,21 +46,13 @@ std::optional<tcu::Problem> problem_of(const bench::Case &c) {
   std::vector<int32_t> dims;
   for (int d : c.dims) dims.push_back(d - 1);
   tcu::Request r;
-  r.out = {address(0, 0), dtype_of(c.out), int(out.size()), out.data(), nullptr};
+  r.out = {address(0, 0), tcu::DType(bench::dtype_of(c.out)), int(out.size()), out.data(), nullptr};
   r.expr = expr_of(e, in), r.n_inputs = int(inputs.size()), r.inputs = inputs.data();
   if (c.family == "broadcast") return make_broadcast(r);
-  if (c.family == "reduce") {
-    const tcu::Problem p = make_reduce(r, tcu::reduce_op_by_name(e.fold.c_str()), int(dims.size()), dims.data());
-    return is_map(p) ? as_map(p) : p;
-  }
+  if (c.family == "reduce")
+    return as_run(make_reduce(r, tcu::reduce_op_by_name(e.fold.c_str()), int(dims.size()), dims.data()), false);
   if (c.family == "scan") return make_scan(r, tcu::reduce_op_by_name(e.fold == "cummax" ? "max" : "sum"), dims[0], {});
   return std::nullopt;
-}
-
-const char *choice(const tcu::Problem &p, const tcu::Device &d) {
-  for (const tcu::Kernel &k : tcu::cuda::registry())
-    if (k.family == p.family && k.accepts(p, d) && (!k.suits || k.suits(p, d))) return k.name;
-  return "";
 }
 
 }  // namespace
@@ -76,5 +60,5 @@ const char *choice(const tcu::Problem &p, const tcu::Device &d) {
 int main(int argc, char **argv) {
   const tcu::Device device = h200();
   for (const bench::Case &c : bench::load_cases(bench::parse_options(argc, argv)))
-    if (const auto p = problem_of(c)) std::printf("{\"case\": \"%s\", \"kernel\": \"%s\"}\n", c.name.c_str(), choice(*p, device));
+    if (const auto p = problem_of(c)) std::printf("{\"case\": \"%s\", \"kernel\": \"%s\"}\n", c.name.c_str(), choose(tcu::cuda::registry(), *p, device)->name);
 }

@@ -1,5 +1,6 @@
 #include "plan/planner.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/error.h"
@@ -22,6 +23,15 @@ std::string constants_of(const Expr &expr) {
 
 }  // namespace
 
+Problem as_run(const Problem &asked, bool pinned) {
+  return is_empty_reduction(asked) ? as_fill(asked) : !pinned && is_map(asked) ? as_map(asked) : asked;
+}
+const Kernel *choose(std::span<const Kernel> rows, const Problem &p, const Device &d) {
+  for (const Kernel &k : rows)
+    if (k.family == p.family && k.accepts(p, d) && (!k.suits || k.suits(p, d))) return &k;
+  return nullptr;
+}
+
 Planner::Planner(std::unique_ptr<Backend> backend) : backend_(std::move(backend)), calls_(backend_->kernels().size()) {}
 
 std::shared_ptr<const Plan> Planner::plan(const Problem &problem, const char *pin) {
@@ -32,25 +42,24 @@ std::shared_ptr<const Plan> Planner::plan(const Problem &problem, const char *pi
 
 std::shared_ptr<const Plan> Planner::make(const Problem &asked, const std::string &pin) const {
   auto plan = std::make_shared<Plan>();
-  plan->problem = is_empty_reduction(asked) ? as_fill(asked) : pin.empty() && is_map(asked) ? as_map(asked) : asked;
+  plan->problem = as_run(asked, !pin.empty());
   const Problem &p = plan->problem;
   plan->pattern = p.pattern();
   plan->post = p.op != ReduceOp::none && is_arg(p.op) ? DType::i64 : p.acc;
 
   const std::span<const Kernel> rows = backend_->kernels();
   const Device &device = backend_->device();
-  bool known = pin.empty();
-  for (size_t i = 0; i < rows.size() && !plan->kernel; ++i) {
-    if (!pin.empty() && pin != rows[i].name) continue;
-    known = true;
-    if (rows[i].family != p.family || !rows[i].accepts(p, device)) continue;
-    if (pin.empty() && rows[i].suits && !rows[i].suits(p, device)) continue;
-    plan->kernel = &rows[i], plan->row = int(i);
+  if (pin.empty()) {
+    plan->kernel = choose(rows, p, device);
+    if (!plan->kernel) fail(Code::internal, "no kernel takes %s '%s'", name_of(p.family), plan->pattern.c_str());
+  } else {
+    const auto named = std::find_if(rows.begin(), rows.end(), [&](const Kernel &k) { return pin == k.name; });
+    if (named == rows.end()) fail(Code::kernel, "there is no kernel '%s' on this backend; tcu_kernel_name lists them", pin.c_str());
+    if (named->family != p.family || !named->accepts(p, device))
+      fail(Code::kernel, "kernel '%s' does not take this problem (%s %s)", pin.c_str(), name_of(p.family), plan->pattern.c_str());
+    plan->kernel = &*named;
   }
-  if (!known) fail(Code::kernel, "there is no kernel '%s' on this backend; tcu_kernel_name lists them", pin.c_str());
-  if (!plan->kernel && !pin.empty())
-    fail(Code::kernel, "kernel '%s' does not take this problem (%s %s)", pin.c_str(), name_of(p.family), plan->pattern.c_str());
-  if (!plan->kernel) fail(Code::internal, "no kernel takes %s '%s'", name_of(p.family), plan->pattern.c_str());
+  plan->row = int(plan->kernel - rows.data());
   if (p.empty()) {
     plan->kernel = nullptr;  // the pin was checked; there is nothing to launch
     return plan;

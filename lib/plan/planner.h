@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,13 +11,19 @@
 
 namespace tcu {
 
+// What a problem is run as: an empty reduction that has a value as a fill, and one over modes of extent 1, unless it is pinned, as a
+// broadcast.
+Problem as_run(const Problem &asked, bool pinned);
+// The first of the rows that accepts the problem and suits it; null if there is none.
+const Kernel *choose(std::span<const Kernel> rows, const Problem &p, const Device &d);
+
 class Planner {
  public:
   static constexpr size_t kCapacity = 4096;
   explicit Planner(std::unique_ptr<Backend> backend);
 
   Backend &backend() { return *backend_; }
-  // The first row of the registry that accepts the problem and suits it, or the row named by `pin`; cached.
+  // On the row that is chosen, or the one named by `pin`; cached.
   // Fails with Code::kernel if the pin is unknown or does not accept.
   std::shared_ptr<const Plan> plan(const Problem &problem, const char *pin);
   void execute(const Plan &plan, const Execution &execution, size_t workspace_bytes);

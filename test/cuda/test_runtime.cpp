@@ -113,7 +113,7 @@ TEST_CASE("cuda: a fused expression is compiled once, and constants do not count
   OK(tcu_plan_destroy(plan));
 }
 
-TEST_CASE("cuda: what is shipped is not compiled for a kernel that would be faster") {
+TEST_CASE("cuda: broadcast.sliding_register where it is shipped, and not where it would be compiled and broadcast.general not") {
   const int64_t extents[] = {3, 40, 5}, strides[] = {1, 0, 3};  // no vectors, and an operand that stays along the second mode
   Memory x(std::vector<float>(600, 2.0f)), b(std::vector<float>(15, 1.0f)), y(600 * 4);
   const tcu_tensor_t out{y.data, extents, nullptr, TCU_FLOAT32, 3};

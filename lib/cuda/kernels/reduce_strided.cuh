@@ -297,9 +297,11 @@ struct ReduceStrided {
     while (lanes < most && lanes < vectors(p) && wanted()) lanes *= 2;
     return lanes * v <= kThreads ? lanes : vectors(p) < most ? kThreads / v : most;
   }
+  // Rows that are read as one are one tile.
+  static int own_lanes(const Problem &p, const Device &d) { return lanes_for(p, kThreads, together(p) > 1 ? 1 : d.processors); }
   // Whether a thread reads so many rows one after another, and blocks are so few or so narrow, that parts pay.
   static bool waits(const Problem &p, const Device &d) {
-    const int64_t lanes = lanes_for(p, kThreads, together(p) > 1 ? 1 : d.processors);
+    const int64_t lanes = own_lanes(p, d);
     const int64_t rows = p.reduced() / together(p) * lanes * p.n_inputs / kThreads, blocks = ceil_div(vectors(p), lanes);
     const bool much = rows >= 192 || lanes * vector(p) * bytes_of(p.in[0]) < 128;  // or in pieces that are no lines of memory
     return blocks < (much ? 2 : 1) * d.processors && rows >= 18;
@@ -308,7 +310,7 @@ struct ReduceStrided {
     LaunchConfig c;
     c.variant = wide(p) ? 2 : 1;
     c.block = kThreads, c.vector = vector(p), c.detail = together(p);
-    c.lanes = lanes_for(p, kThreads, c.detail > 1 ? 1 : d.processors);  // rows that are read as one are one tile
+    c.lanes = own_lanes(p, d);
     c.grid = persistent_grid("reduce.strided", p, d, ceil_div(vectors(p), c.lanes));
     return c;
   }
