@@ -200,6 +200,8 @@ def main(make_peer):
                 break
             if peer.supports(case) or (case.data and not getattr(peer, "has_data", False)):
                 continue
+            if "into" in case.entry or (case.family == "broadcast" and case.is_plain()):
+                continue  # where out is a view; a copy, which a peer answers with its operand
             e = case.entry
             row = {k: e[k] for k in ("family", "case", "shape", "dims", "dtype", "expr", "data") if k in e}
             row.update(who=peer.name, bytes=case.bytes(), kernel=None, us=None, us_min=None, graph_us=None, host_us=None, joule=None,

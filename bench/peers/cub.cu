@@ -80,7 +80,7 @@ Algorithm algorithm(const Case &c, std::string *kernel) {
       return cub::DeviceScan::InclusiveScanByKey(t, b, keys, in(x), out(o), Plus<A>{}, n, cuda::std::equal_to<>{}, queue);
     };
   }
-  if (c.expr == "a+b" && c.inputs[0].shape == c.inputs[1].shape && c.inputs[0].strides == c.inputs[1].strides && c.inputs[1].span == n) {
+  if (c.expr == "a+b" && c.inputs[0].shape == c.inputs[1].shape && c.inputs[0].strides == c.inputs[1].strides && c.inputs[1].span == n && c.into.span == n) {
     *kernel = "DeviceTransform";
     return [=](void *t, size_t &b, const void *x, const void *y, void *o) {
       if (!t) return b = 1, cudaSuccess;

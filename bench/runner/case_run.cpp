@@ -22,13 +22,12 @@ struct Arrangement {
   int64_t sets, set_elements = 0, out_elements;
   std::vector<int64_t> begins;
 
-  Arrangement(const Case &c, int64_t cache_bytes) : sets(rotation(c.bytes(), cache_bytes)), out_elements(1) {
+  Arrangement(const Case &c, int64_t cache_bytes)
+      : sets(rotation(c.bytes(), cache_bytes)), out_elements(round_up(c.into.span, 256 / dtype_bytes(c.out))) {
     for (const View &v : c.inputs) {
       begins.push_back(set_elements);
       set_elements += round_up(v.span, 256 / dtype_bytes(c.dtype));
     }
-    for (int64_t e : c.out_shape()) out_elements *= e;
-    out_elements = round_up(out_elements, 256 / dtype_bytes(c.out));
   }
 };
 
@@ -78,7 +77,7 @@ class WallClock : public Clock {
 struct CaseRunner::Call {
   // kernel: to pin, or empty. pool, out: where the operands' sets lie.
   Call(const Device &d, const Case &c, const Expression &e, const std::string &kernel, const Arrangement &a, char *pool, char *out)
-      : device(d), fold(e.fold), kernel_name(kernel), arrangement(a), out_extents(c.out_shape()) {
+      : device(d), fold(e.fold), kernel_name(kernel), arrangement(a), into(c.into) {
     options.stream = d.stream;
     if (!kernel_name.empty()) options.kernel = kernel_name.c_str();
     expr.handle = make_expr(e, dtype_of(c.dtype));
@@ -88,9 +87,9 @@ struct CaseRunner::Call {
       inputs.push_back(
           {nullptr, v.shape.data(), v.strides.data(), dtype_of(c.dtype), static_cast<int32_t>(v.shape.size())});
     }
-    out_tensor = {nullptr, out_extents.data(), nullptr, dtype_of(c.out), static_cast<int32_t>(out_extents.size())};
+    out_tensor = {nullptr, into.shape.data(), into.strides.data(), dtype_of(c.out), static_cast<int32_t>(into.shape.size())};
     for (int64_t s = 0; s < arrangement.sets; s++) {
-      outs.push_back(out + s * arrangement.out_elements * dtype_bytes(c.out));
+      outs.push_back(out + (s * arrangement.out_elements + into.offset) * dtype_bytes(c.out));
       for (size_t j = 0; j < inputs_of.size(); j++) {
         pointers.push_back(pool + (s * arrangement.set_elements + arrangement.begins[j] + inputs_of[j].offset) * dtype_bytes(c.dtype));
       }
@@ -145,7 +144,7 @@ struct CaseRunner::Call {
   bool is_scan = false;
   tcu_reduce_op_t op = 0;
   const Arrangement &arrangement;
-  std::vector<int64_t> out_extents;
+  View into;
   std::vector<View> inputs_of;
   std::vector<tcu_tensor_t> inputs;
   std::vector<int32_t> dims;
@@ -201,12 +200,12 @@ void CaseRunner::verify(Call &call, const Case &c, const Reference &reference, R
   if (call.bytes != c.bytes()) row->note = "the plan counts " + std::to_string(call.bytes) + " bytes";
   const int64_t size = dtype_bytes(c.out);
   const uint64_t poison = ~uint64_t{0};  // NaN as a float
-  for (int64_t p : reference.positions) must(tcu_copy(device_.context, out_.at(p * size), &poison, size, device_.stream));
+  for (int64_t p : reference.positions) must(tcu_copy(device_.context, out_.at(c.into.at(p) * size), &poison, size, device_.stream));
   call.one_shot(0);
   std::vector<double> out;
   for (int64_t p : reference.positions) {
     char element[8];
-    must(tcu_copy(device_.context, element, out_.at(p * size), size, device_.stream));
+    must(tcu_copy(device_.context, element, out_.at(c.into.at(p) * size), size, device_.stream));
     out.push_back(load_element(dtype_of(c.out), element));
   }
   check(reference, out, row);

@@ -46,6 +46,9 @@ Case case_of(const json &j) {
   c.dims = j.at("dims").get<std::vector<int>>();
   c.groups = j.at("groups").get<std::vector<std::string>>();
   for (const json &input : j.at("inputs")) c.inputs.push_back(view_of(input));
+  json into = j.value("into", json::object());
+  into["shape"] = c.out_shape();
+  c.into = view_of(into);
   return c;
 }
 
@@ -68,6 +71,12 @@ json number_or_null(double x) { return x >= 0 && std::isfinite(x) ? json(x) : js
 }  // namespace
 
 int64_t View::elements() const { return product(shape); }
+
+int64_t View::at(int64_t n) const {
+  int64_t place = offset;
+  for (size_t k = 0; k < shape.size(); n /= shape[k++]) place += n % shape[k] * strides[k];
+  return place;
+}
 
 std::vector<int64_t> Case::out_shape() const {
   std::vector<int64_t> s = shape;

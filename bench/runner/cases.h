@@ -15,6 +15,7 @@ struct View {
   int64_t span = 0;  // elements of the buffer that it needs, offset included
 
   int64_t elements() const;
+  int64_t at(int64_t n) const;  // where the n-th element is, dim 1 the fastest
 };
 
 struct Case {
@@ -23,6 +24,7 @@ struct Case {
   std::vector<int64_t> shape;
   std::vector<int> dims;  // 1-based
   std::vector<View> inputs;
+  View into;  // out; dense where cases.json says nothing
   std::vector<std::string> groups;
 
   std::vector<int64_t> out_shape() const;
