@@ -28,7 +28,15 @@ TCU_FN float widen(f16_t h) {
   return from_bits((e == 0 ? tiny : (e == 0x0f800000u ? special : normal)) | sign);
 #endif
 }
-TCU_FN float widen(bf16_t h) { return from_bits(uint32_t(h.bits) << 16); }
+TCU_FN float widen(bf16_t h) {
+#if TCU_DEVICE_CODE
+  float f;
+  asm("mov.b32 %0, {%1, %2};" : "=f"(f) : "h"(uint16_t(0)), "h"(h.bits));  // one instruction, in either half of a register
+  return f;
+#else
+  return from_bits(uint32_t(h.bits) << 16);
+#endif
+}
 
 TCU_FN f16_t narrow_f16(float x) {
 #if TCU_DEVICE_CODE
@@ -45,9 +53,15 @@ TCU_FN f16_t narrow_f16(float x) {
 #endif
 }
 TCU_FN bf16_t narrow_bf16(float x) {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 800
+  uint16_t h;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x));
+  return {h};
+#else
   uint32_t u = to_bits(x);
   uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1)) >> 16;
   return {uint16_t((u & 0x7fffffffu) > 0x7f800000u ? ((u >> 16) | 0x40u) : rounded)};
+#endif
 }
 
 // double to float, rounded to odd: rounding that once more to 16 bits is the same as one rounding.

@@ -19,6 +19,7 @@ inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 inline std::string type_text(DType d) { return info(d).compute; }
 inline std::string storage_text(DType d) { return info(d).storage; }
 inline std::string index_text(const Problem &p) { return p.index_bits == 32 ? "int32_t" : "int64_t"; }
+inline std::string bits_text(unsigned bits) { return std::to_string(bits) + "u"; }
 // The struct of device/fold.cuh: mean is sum, and std is var, with something more at the end (kMean, kRoot);
 // sumexp logsumexp without its end; and fold::both of it where there is a second result.
 inline std::string fold_text(const Problem &p) {
@@ -58,6 +59,15 @@ bool rows_aligned(const Problem &p, int mode, int operand, int vector);
 // Whether an input is contiguous along a mode; and whether one is neither that nor the same element all along.
 bool reads_along(const Problem &p, const Mode &mode);
 bool jumps_along(const Problem &p, const Mode &mode);
+// Whether there could be a thread for every element of out: then none waits for another, and broadcast.general, which has the least code to
+// fetch and asks the least before it reads, is the fastest (H200, 890 random broadcasts: up to 2^18 elements it is, after that it is not).
+inline bool is_short(const Problem &p, const Device &d) {
+  return p.kept() > 0 && p.kept() <= int64_t(d.processors) * d.threads_per_processor;
+}
+// Steps of a thread: `most` where the device is full all the same, else one; blocks: there would be with one.
+inline int steps_of(int64_t blocks, int most, const Device &d) {
+  return blocks <= int64_t(d.processors) * (d.threads_per_processor / kThreads) ? 1 : most;
+}
 // As many blocks as stay resident, by the tuning table, or as many as there is work for; within a grid's limit.
 int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work);
 

@@ -8,6 +8,8 @@
 #include "kernels/broadcast_dense.cuh"
 #include "kernels/broadcast_flat.cuh"
 #include "kernels/broadcast_general.cuh"
+#include "kernels/broadcast_periodic.cuh"
+#include "kernels/broadcast_shifted.cuh"
 #include "kernels/broadcast_sliding.cuh"
 #include "kernels/broadcast_transpose.cuh"
 #include "kernels/reduce_contiguous.cuh"
@@ -102,7 +104,9 @@ constexpr Kernel row(const char *name, Family family) {
 constexpr Kernel table[] = {
     row<rows::BroadcastFlat>("broadcast.flat", Family::broadcast),
     row<rows::BroadcastTranspose>("broadcast.transpose", Family::broadcast),
+    row<rows::BroadcastPeriodic>("broadcast.periodic", Family::broadcast),
     row<rows::BroadcastDense>("broadcast.dense", Family::broadcast),
+    row<rows::BroadcastShifted>("broadcast.shifted", Family::broadcast),
     row<rows::BroadcastSlidingRegister>("broadcast.sliding_register", Family::broadcast),
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
     row<rows::BroadcastSlidingShared>("broadcast.sliding_shared", Family::broadcast),  // after what takes everything: for pins alone

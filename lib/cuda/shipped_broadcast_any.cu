@@ -80,10 +80,10 @@ struct AnyOp<In, T, Result, 2> {
 template <class In, class T, class Result, int n>
 void ship_any(ShippedTable &t) {
   using Out = stored_t<In, Result>;
-  const void *kernel = kernel_address<&entry<broadcast_general<AnyOp<In, T, Result, n>, Result, Out, int32_t, 1>>>();
+  const void *kernel = kernel_address<&entry<broadcast_general<AnyOp<In, T, Result, n>, Result, Out, int32_t, 1, 0>>>();
   constexpr DType d = dtype_of<In>::value;
   const auto add = [&](Op op) {
-    const auto arguments = {text_of<Result>(), text_of<Out>(), std::string("int32_t"), std::string("1")};
+    const auto arguments = {text_of<Result>(), text_of<Out>(), std::string("int32_t"), std::string("1"), std::string("0u")};
     if (n == 1) t.add("broadcast_general", arguments, op_of(op), {d}, kernel, int(op));
     else t.add("broadcast_general", arguments, op_of(op), {d, d}, kernel, int(op));
   };

@@ -2,50 +2,91 @@
 #include "cuda/ship_broadcast.cuh"
 #include "kernels/broadcast_dense.cuh"
 #include "kernels/broadcast_general.cuh"
+#include "kernels/broadcast_periodic.cuh"
+#include "kernels/broadcast_shifted.cuh"
 #include "kernels/broadcast_sliding.cuh"
 #include "kernels/broadcast_transpose.cuh"
 
 namespace tcu::cuda {
 namespace {
 
-template <class Map>
-void ship_body(ShippedTable &t, const char *body, std::initializer_list<std::string> arguments,
-               const std::shared_ptr<const Expr> &expr, DType in, const void *kernel) {
-  if constexpr (Map::Inputs::size == 1) t.add(body, arguments, expr, {in}, kernel);
-  else t.add(body, arguments, expr, {in, in}, kernel);
-}
+// The kernels of one op; bits say which inputs are read once, and which stay.
 template <class Map, class Result, class Out>
-void ship_one(ShippedTable &t, const std::shared_ptr<const Expr> &expr, DType in) {
-  constexpr int full = kVector<typename Map::Inputs, Out>;
-  const std::string result = text_of<Result>(), out = text_of<Out>(), index = "int32_t";
-  const auto general = [&](int vector, const void *kernel) {
-    ship_body<Map>(t, "broadcast_general", {result, out, index, std::to_string(vector)}, expr, in, kernel);
-  };
-  general(1, kernel_address<&entry<broadcast_general<Map, Result, Out, int32_t, 1>>>());
-  general(full, kernel_address<&entry<broadcast_general<Map, Result, Out, int32_t, full>>>());
-  if constexpr (full > 2) general(full / 2, kernel_address<&entry<broadcast_general<Map, Result, Out, int32_t, full / 2>>>());
-  ship_body<Map>(t, "broadcast_dense", {result, out, index}, expr, in,
-                 kernel_address<&entry<broadcast_dense<Map, Result, Out, int32_t>>>());
-  ship_body<Map>(t, "broadcast_transpose", {result, out, index}, expr, in,
-                 kernel_address<&entry<broadcast_transpose<Map, Result, Out, int32_t>>>());
-  // Where there are no vectors, which is where the planner chooses it; one input stays.
-  const auto sliding = [&](const char *stays, const void *kernel) {
-    ship_body<Map>(t, "broadcast_sliding", {result, out, index, "1", stays, "false"}, expr, in, kernel);
-  };
-  sliding("1u", kernel_address<&entry<broadcast_sliding<Map, Result, Out, int32_t, 1, 1, false>>>());
-  if constexpr (Map::Inputs::size == 2)
-    sliding("2u", kernel_address<&entry<broadcast_sliding<Map, Result, Out, int32_t, 1, 2, false>>>());
-}
+struct Ship {
+  ShippedTable &table;
+  std::shared_ptr<const Expr> expr;
+  DType in;
+  static constexpr int kFull = kVector<typename Map::Inputs, Out>;
+
+  template <class Body, class... More>
+  void add(const char *body, const More &...more) const {
+    const auto arguments = {text_of<Result>(), text_of<Out>(), std::string("int32_t"), std::string(more)...};
+    const void *const kernel = kernel_address<&entry<Body>>();
+    if constexpr (Map::Inputs::size == 1) table.add(body, arguments, expr, {in}, kernel);
+    else table.add(body, arguments, expr, {in, in}, kernel);
+  }
+  static std::string bits(unsigned inputs) { return std::to_string(inputs) + "u"; }
+  template <int V, unsigned kOnce>
+  void general() const {
+    add<broadcast_general<Map, Result, Out, int32_t, V, kOnce>>("broadcast_general", std::to_string(V), bits(kOnce));
+  }
+  template <unsigned kOnce>
+  void dense() const {
+    add<broadcast_dense<Map, Result, Out, int32_t, kOnce>>("broadcast_dense", bits(kOnce));
+  }
+  template <unsigned kOnce>
+  void shifted() const {
+    add<broadcast_shifted<Map, Result, Out, int32_t, kOnce>>("broadcast_shifted", bits(kOnce));
+  }
+  template <unsigned kOnce, unsigned kStays>
+  void periodic() const {
+    add<broadcast_periodic<Map, Result, Out, int32_t, kOnce, kStays>>("broadcast_periodic", bits(kOnce), bits(kStays));
+  }
+  template <int V, unsigned kOnce, unsigned kStays>
+  void sliding() const {
+    add<broadcast_sliding<Map, Result, Out, int32_t, V, kOnce, kStays, false>>("broadcast_sliding", std::to_string(V), bits(kOnce),
+                                                                               bits(kStays), "false");
+  }
+  template <int V>
+  void transpose() const {
+    add<broadcast_transpose<Map, Result, Out, int32_t, V, 0>>("broadcast_transpose", std::to_string(V), bits(0));
+  }
+  template <unsigned kOnce>
+  void vectors() const {
+    if constexpr (kFull > 1) general<kFull, kOnce>(), dense<kOnce>(), shifted<kOnce>();
+    if constexpr (kFull > 2) general<kFull / 2, kOnce>();
+  }
+  template <unsigned kInput>
+  void where_one_stays() const {
+    vectors<kInput>(), sliding<1, 0, kInput>();
+    if constexpr (kFull > 1) periodic<0, kInput>();
+  }
+  template <unsigned kOnce, unsigned kStays>
+  void outer_product() const {
+    sliding<kFull, kOnce, kStays>(), periodic<kOnce, kStays>();
+  }
+  void all() const {
+    general<1, 0>(), vectors<0>(), where_one_stays<1>();
+    if constexpr (Map::Inputs::size == 2) {
+      where_one_stays<2>();
+      if constexpr (kFull > 1) outer_product<1, 2>(), outer_product<2, 1>();
+    } else if constexpr (kFull > 1) {
+      sliding<kFull, 0, 1>();  // a vector over and over
+    }
+    transpose<1>();
+    if constexpr (kFull > 1) transpose<2>();
+    if constexpr (kFull > 2) transpose<kFull>();
+  }
+};
 template <class F, Op op, class In, class Operand>
 void ship_binary(ShippedTable &t) {
   using Map = Binary<F, In, Operand, Operand>;
-  ship_one<Map, Operand, stored_t<In, Operand>>(t, op_of(op), dtype_of<In>::value);
+  Ship<Map, Operand, stored_t<In, Operand>>{t, op_of(op), dtype_of<In>::value}.all();
 }
 template <class In>
 void ship_common(ShippedTable &t) {
   using T = compute_t<In>;
-  constexpr DType d = dtype_of<In>::value;
-  ship_one<Identity<In>, T, In>(t, Expr::identity(), d);
+  Ship<Identity<In>, T, In>{t, Expr::identity(), dtype_of<In>::value}.all();
   ship_binary<fn::add, Op::add, In, T>(t);
 #if !defined(TCU_EMULATOR)
   ship_binary<fn::sub, Op::sub, In, T>(t);

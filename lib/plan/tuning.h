@@ -7,12 +7,12 @@ namespace tcu {
 struct Tuning {
   const char *kernel;
   int architecture;           // 10 major + minor of the device that the row is for; 0 for any
-  int bytes;                  // of the widest element; 0 for any
+  int bytes;                  // of the widest element, or of one access where the kernel asks by that; 0 for any
   int blocks_per_processor;   // in a persistent grid
   int factor = 0;             // the sliding factor of broadcast.sliding_*: steps of a thread, at most; 0: the kernel has none
 };
 
 // The first row of the table that fits, with what TCUOPS_TUNING says in place of its number: of its factor where it has one.
-Tuning tuning(const char *kernel, const Device &device, int element_bytes);
+Tuning tuning(const char *kernel, const Device &device, int bytes);
 
 }  // namespace tcu

@@ -51,7 +51,7 @@ void run_case(Rng &rng, tcu_expr_t expr, const oracle::Function &f, int n_inputs
   auto expected = oracle::map(extents, values, f);
   tcu_options_t options = TCU_OPTIONS_INIT;
   tcu_scalar_t alpha{}, beta{};
-  const bool whole = in == TCU_INT32 || in == TCU_INT64;
+  const bool whole = in == TCU_INT32 || in == TCU_INT64 || in == TCU_INT8;
   if (relative == 0 && support::chance(rng, 25)) {
     const auto old = oracle::map(extents, {out.values()});
     for (size_t i = 0; i < expected.size(); ++i) expected[i] = 2 * expected[i] - old[i];
@@ -220,4 +220,56 @@ TEST_CASE("cuda: broadcasts along which an operand stays", "[cuda][broadcast]") 
     INFO(names[k] << " " << runs[k]);
     if (names[k].rfind("broadcast.sliding", 0) == 0) CHECK(runs[k] == runs[0]);  // each takes all of these
   }
+}
+
+TEST_CASE("cuda: broadcasts in vectors: rows that are none, and inputs that are turned", "[cuda][broadcast]") {
+  NEEDS_CUDA();
+  Rng rng(6);
+  std::vector<int> runs;
+  const tcu_dtype_t types[] = {TCU_FLOAT16, TCU_BFLOAT16, TCU_FLOAT32, TCU_FLOAT64, TCU_INT8};
+  struct Case {
+    Sizes out;
+    std::vector<Sizes> in;
+  };
+  const Case rows[] = {
+      {{17, 2}, {{17, 2}, {17}}},                   // fewer rows than a period has; 34 elements are no whole vectors
+      {{100, 31}, {{100, 31}, {100}}},              // a period of some rows, and a part of one
+      {{100, 31}, {{100, 31}, {1, 31}}},
+      {{1021, 19}, {{1021}, {1021, 19}}},
+      {{33, 65}, {{33}, {1, 65}}},                  // outer products
+      {{33, 65}, {{1, 65}, {33}}},
+      {{64, 65}, {{64}, {1, 65}}},
+      {{20, 3, 7}, {{20, 3, 7}, {20}}},             // rows in two modes
+      {{20, 3, 7}, {{20, 3, 7}, {1, 3}}},
+      {{18, 5, 9}, {{18}, {1, 5, 9}}},
+      {{18, 5, 9}, {{18, 5, 9}, {18}, {1, 1, 9}}},  // three ways of reading
+      {{37, 40}, {{37}}},
+  };
+  for (tcu_dtype_t d : types)
+    for_cases(rng, rows, [&](const Case &c) { stay_along(rng, c.out, c.in, {d}, d, true, runs); });
+  // several steps of periods: as many as leave each multiprocessor some blocks
+  const int64_t many = api::emulated() ? 70 : 1200;
+  stay_along(rng, {4099, many}, {{4099, many}, {4099}}, {TCU_FLOAT16}, TCU_FLOAT16, true, runs);
+  stay_along(rng, {4099, many}, {{4099}, {1, many}}, {TCU_FLOAT16}, TCU_FLOAT16, true, runs);
+
+  const Expr add({input(0), input(1), op(TCU_OP_ADD)});
+  const oracle::Function sum = [](const std::vector<double> &x) { return x[0] + x[1]; };
+  const int64_t sizes[] = {16, 64, 80, 144};
+  for (tcu_dtype_t d : types)
+    for (int i = 0; i < repeats(8); ++i) {
+      Sizes extents{support::one_of(rng, sizes), support::one_of(rng, sizes)};
+      if (i % 4 == 3) extents.insert(extents.begin() + 1, 2);
+      if (i % 2) run_case(rng, add.handle, sum, 2, d, d, extents, true, runs, 0, true);
+      else run_case(rng, nullptr, oracle::first, 1, d, d, extents, true, runs, 0, true);
+    }
+  // rows that begin anywhere
+  for (tcu_dtype_t d : types)
+    for (int i = 0; i < repeats(8); ++i) {
+      const Sizes extents{support::pick(rng, 17, 300), support::pick(rng, 1, 9)};
+      if (i % 2) run_case(rng, add.handle, sum, 2, d, d, extents, false, runs);
+      else run_case(rng, nullptr, oracle::first, 1, d, d, extents, false, runs);
+    }
+  // a vector of 16 bytes in one operand is 4 or 2 elements in another
+  for (tcu_dtype_t to : {TCU_FLOAT32, TCU_FLOAT64})
+    for (tcu_dtype_t from : {TCU_INT8, TCU_FLOAT16}) run_case(rng, nullptr, oracle::first, 1, from, to, {80, 144}, true, runs, 0, true);
 }

@@ -1,4 +1,6 @@
 // What no random problem reaches: more canonical modes than the small parameters hold, and more than 2^31 elements.
+#include <functional>
+
 #include "problems.h"
 
 using namespace problems;
@@ -108,4 +110,65 @@ TEST_CASE("cuda: more than 2^31 elements", "[.][large]") {
   }
   tcu_expr_destroy(fill);
   for (void *m : memory) tcu_free(context(), m, nullptr);
+}
+
+// Needs 9 GB.
+TEST_CASE("cuda: outer products and transposed copies of more than 2^31 elements", "[.][large]") {
+  NEEDS_CUDA();
+  const tcu_node_t nodes[] = {{TCU_NODE_INPUT, 0, 0, 0, {}}, {TCU_NODE_INPUT, 1, 0, 0, {}}, {TCU_NODE_OP, TCU_OP_ADD, 0, 0, {}}};
+  tcu_expr_t add = nullptr;
+  REQUIRE(tcu_expr_create(&add, nodes, 3) == TCU_OK);
+  const int64_t shapes[][2] = {{65537, 32771}, {65536, 32800}};  // rows that are no whole vectors, and rows that are
+  for (const auto &shape : shapes) {
+    const int64_t n = shape[0], m = shape[1], column[] = {n, 1}, row[] = {1, m}, turned[] = {m, n}, backwards[] = {n, 1}, one = 1;
+    std::vector<int8_t> a(static_cast<size_t>(n)), b(static_cast<size_t>(m));
+    int64_t total = 0;
+    for (int64_t i = 0; i < n; ++i) a[size_t(i)] = int8_t(i % 7), total += i % 7 * m;
+    for (int64_t j = 0; j < m; ++j) b[size_t(j)] = int8_t(j % 11), total += j % 11 * n;
+    void *memory[5] = {};
+    const size_t sizes[] = {a.size(), b.size(), size_t(n) * size_t(m), size_t(n) * size_t(m), 64};
+    for (int k = 0; k < 5; ++k) REQUIRE(tcu_malloc(context(), &memory[k], sizes[k], nullptr) == TCU_OK);
+    REQUIRE(tcu_copy(context(), memory[0], a.data(), a.size(), nullptr) == TCU_OK);
+    REQUIRE(tcu_copy(context(), memory[1], b.data(), b.size(), nullptr) == TCU_OK);
+    const tcu_tensor_t in[] = {{memory[0], column, nullptr, TCU_INT8, 2}, {memory[1], row, nullptr, TCU_INT8, 2}};
+    const tcu_tensor_t out{memory[2], shape, nullptr, TCU_INT8, 2};
+    const tcu_tensor_t other{memory[3], turned, nullptr, TCU_INT8, 2}, view{memory[2], turned, backwards, TCU_INT8, 2};
+    const auto check = [&](int where, const int64_t *extents, const std::function<int64_t(int64_t, int64_t)> &value) {
+      const tcu_tensor_t all{memory[where], extents, nullptr, TCU_INT8, 2}, sum{memory[4], &one, nullptr, TCU_INT64, 1};
+      const int32_t dims[] = {0, 1};
+      REQUIRE(tcu_reduce(context(), &sum, TCU_REDUCE_SUM, nullptr, 1, &all, 2, dims, nullptr) == TCU_OK);
+      int64_t found = 0;
+      REQUIRE(tcu_copy(context(), &found, memory[4], sizeof found, nullptr) == TCU_OK);
+      CHECK(found == total);
+      for (int64_t j : {int64_t(0), extents[1] / 2, extents[1] - 1})
+        for (int64_t i : {int64_t(0), extents[0] / 3, extents[0] - 1}) {
+          int8_t x = -1;
+          REQUIRE(tcu_copy(context(), &x, static_cast<int8_t *>(memory[where]) + (i + j * extents[0]), 1, nullptr) == TCU_OK);
+          CHECK(int64_t(x) == value(i, j));
+        }
+    };
+    // Into memory[to], whose elements are those of the other array before.
+    const auto on_all = [&](int to, const int64_t *extents, const std::function<tcu_status_t(const tcu_options_t &)> &call,
+                            const std::function<int64_t(int64_t, int64_t)> &value) {
+      auto names = kernels("broadcast");
+      names.push_back("");  // the planner's choice once more: what is there then is whole
+      for (const auto &k : names) {
+        INFO(k << " " << extents[0] << " x " << extents[1]);
+        tcu_options_t options = TCU_OPTIONS_INIT;
+        options.kernel = k.empty() ? nullptr : k.c_str();
+        REQUIRE(tcu_copy(context(), memory[to], memory[5 - to], sizes[2], nullptr) == TCU_OK);
+        const tcu_status_t status = call(options);
+        INFO(tcu_last_error());
+        if (!k.empty() && status == TCU_ERROR_KERNEL) continue;
+        REQUIRE(status == TCU_OK);
+        check(to, extents, value);
+      }
+    };
+    on_all(2, shape, [&](const tcu_options_t &with) { return tcu_map(context(), &out, add, 2, in, &with); },
+           [](int64_t i, int64_t j) { return i % 7 + j % 11; });
+    on_all(3, turned, [&](const tcu_options_t &with) { return tcu_map(context(), &other, nullptr, 1, &view, &with); },
+           [](int64_t i, int64_t j) { return j % 7 + i % 11; });
+    for (void *p : memory) tcu_free(context(), p, nullptr);
+  }
+  tcu_expr_destroy(add);
 }

@@ -114,8 +114,9 @@ TEST_CASE("cuda: a fused expression is compiled once, and constants do not count
 }
 
 TEST_CASE("cuda: broadcast.sliding_register where it is shipped, and not where it would be compiled and broadcast.general not") {
-  const int64_t extents[] = {3, 40, 5}, strides[] = {1, 0, 3};  // no vectors, and an operand that stays along the second mode
-  Memory x(std::vector<float>(600, 2.0f)), b(std::vector<float>(15, 1.0f)), y(600 * 4);
+  // No vectors, an operand that stays along the second mode, and more elements than there are threads.
+  const int64_t extents[] = {3, 40, 3000}, strides[] = {1, 0, 3};
+  Memory x(std::vector<float>(360000, 2.0f)), b(std::vector<float>(9000, 1.0f)), y(360000 * 4);
   const tcu_tensor_t out{y.data, extents, nullptr, TCU_FLOAT32, 3};
   const tcu_tensor_t in[] = {{x.data, extents, nullptr, TCU_FLOAT32, 3}, {b.data, extents, strides, TCU_FLOAT32, 3}};
   const struct {
@@ -134,7 +135,7 @@ TEST_CASE("cuda: broadcast.sliding_register where it is shipped, and not where i
   }
   const Expr sum({input(0), input(1), op(TCU_OP_ADD)});
   OK(tcu_map(cuda(), &out, sum.handle, 2, in, nullptr));
-  CHECK(y.get<float>(600) == std::vector<float>(600, 3.0f));
+  CHECK(y.get<float>(360000) == std::vector<float>(360000, 3.0f));
 }
 
 TEST_CASE("cuda: threads, each with its own stream, context and expressions") {

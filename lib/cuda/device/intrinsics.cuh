@@ -87,6 +87,8 @@ TCU_DEVICE W load_word(const W *p) {
       asm volatile("ld.global.v2.u32 {%0, %1}, [%2];" : "=r"(w.x), "=r"(w.y) : "l"(p));
     } else if constexpr (sizeof(W) == 4) {
       asm volatile("ld.global.u32 %0, [%1];" : "=r"(w) : "l"(p));
+    } else if constexpr (sizeof(W) == 2) {
+      asm volatile("ld.global.u16 %0, [%1];" : "=h"(w) : "l"(p));
     } else {
       w = *p;
     }
@@ -106,6 +108,11 @@ template <class T, int V, bool kWord = (V > 1 && sizeof(T) * V <= 16)>
 struct Raw {
   Vec<T, V> elements;
   TCU_DEVICE static Raw of(const Vec<T, V> &e) { return {e}; }
+  TCU_DEVICE static Raw load_one(const T *p) {
+    static_assert(V == 1);
+    if constexpr (alignof(T) == sizeof(T)) return __builtin_bit_cast(Raw, load_word<false>(reinterpret_cast<const word_t<T, 1> *>(p)));
+    else return {{{*p}}};
+  }
   TCU_DEVICE static Raw staged(const T *p) { return {*reinterpret_cast<const Vec<T, V> *>(p)}; }
   TCU_DEVICE Vec<T, V> get() const { return elements; }
 };

@@ -40,20 +40,21 @@ TCU_FN T parameter(const P &p, int i) {
 
 // V elements of every input, each as it was read: as one word where that is one access. It is taken apart where an element is
 // used, not where it is read: taking it apart waits for it, and other loads are to be under way meanwhile.
-template <int V, class Inputs> struct Pack;
-template <int V> struct Pack<V, Types<>> {};
-template <int V, class T, class... R> struct Pack<V, Types<T, R...>> {
-  Raw<T, V> first;
-  Pack<V, Types<R...>> rest;
+// kOnce: the inputs, a bit each, that are one element all along the vector; of these there is that one.
+template <int V, class Inputs, unsigned kOnce = 0> struct Pack;
+template <int V, unsigned kOnce> struct Pack<V, Types<>, kOnce> {};
+template <int V, class T, class... R, unsigned kOnce> struct Pack<V, Types<T, R...>, kOnce> {
+  Raw<T, kOnce & 1 ? 1 : V> first;
+  Pack<V, Types<R...>, (kOnce >> 1)> rest;
 };
 
-template <class Map, class P, int V, class... X>
-TCU_DEVICE typename Map::Element apply_at(const P &p, const Pack<V, Types<>> &, int, X... x) {
+template <class Map, class P, int V, unsigned kOnce, class... X>
+TCU_DEVICE typename Map::Element apply_at(const P &p, const Pack<V, Types<>, kOnce> &, int, X... x) {
   return Map::apply(p, x...);
 }
-template <class Map, class P, int V, class T, class... R, class... X>
-TCU_DEVICE typename Map::Element apply_at(const P &p, const Pack<V, Types<T, R...>> &pack, int v, X... x) {
-  return apply_at<Map>(p, pack.rest, v, x..., tcu::convert<compute_t<T>>(pack.first.get().at[v]));
+template <class Map, class P, int V, unsigned kOnce, class T, class... R, class... X>
+TCU_DEVICE typename Map::Element apply_at(const P &p, const Pack<V, Types<T, R...>, kOnce> &pack, int v, X... x) {
+  return apply_at<Map>(p, pack.rest, v, x..., tcu::convert<compute_t<T>>(pack.first.get().at[kOnce & 1 ? 0 : v]));
 }
 
 // Offsets of every operand, in elements.
@@ -92,15 +93,19 @@ TCU_DEVICE void decode(Offsets<N, Index> &o, const P &p, int first, int last, In
 }
 
 // Loads elements at, at+1, ... of `mode` of every input. kPlain: all are contiguous there and aligned. Otherwise an input
-// whose bit in `accesses` is set is read element by element, or, with a stride of 0, once: then spread_pack is to follow.
+// whose bit in `accesses` is set is read element by element, or, with a stride of 0, once: then spread_pack is to follow. (Where the
+// pack's type says so, in kOnce, nothing is to follow.)
 // kStreamed: what is read is used once. kOnly: the inputs, a bit each, that are loaded; the others stay what they are.
-template <int V, bool kPlain, bool kStreamed = false, unsigned kOnly = ~0u, int I = 0, class P, int N, class Index>
-TCU_DEVICE void load_pack(Pack<V, Types<>> &, const P &, const Offsets<N, Index> &, int, Index, unsigned) {}
-template <int V, bool kPlain, bool kStreamed = false, unsigned kOnly = ~0u, int I = 0, class P, int N, class Index, class T, class... R>
-TCU_DEVICE void load_pack(Pack<V, Types<T, R...>> &pack, const P &p, const Offsets<N, Index> &o, int mode, Index at,
+template <int V, bool kPlain, bool kStreamed = false, unsigned kOnly = ~0u, int I = 0, unsigned kOnce, class P, int N, class Index>
+TCU_DEVICE void load_pack(Pack<V, Types<>, kOnce> &, const P &, const Offsets<N, Index> &, int, Index, unsigned) {}
+template <int V, bool kPlain, bool kStreamed = false, unsigned kOnly = ~0u, int I = 0, unsigned kOnce, class P, int N, class Index, class T,
+          class... R>
+TCU_DEVICE void load_pack(Pack<V, Types<T, R...>, kOnce> &pack, const P &p, const Offsets<N, Index> &o, int mode, Index at,
                           unsigned accesses) {
   const T *from = static_cast<const T *>(p.in[I]) + o.in[I];
   if constexpr (!(kOnly >> I & 1)) {
+  } else if constexpr (kOnce & 1) {
+    pack.first = Raw<T, 1>::load_one(from);
   } else if constexpr (V == 1) {
     pack.first = Raw<T, V>::of({{from[at * Index(p.mode[mode].in[I])]}});
   } else if (kPlain || !(accesses >> I & 1)) {
@@ -117,18 +122,18 @@ TCU_DEVICE void load_pack(Pack<V, Types<T, R...>> &pack, const P &p, const Offse
   }
   load_pack<V, kPlain, kStreamed, kOnly, I + 1>(pack.rest, p, o, mode, at, accesses);
 }
-// Gives every element of an input (of kOnly) that was read once its value.
-template <int V, unsigned kOnly = ~0u, int I = 0, class P>
+// Gives every element of an input that was read once its value.
+template <int V, int I = 0, class P>
 TCU_DEVICE void spread_pack(Pack<V, Types<>> &, const P &, int, unsigned) {}
-template <int V, unsigned kOnly = ~0u, int I = 0, class P, class T, class... R>
+template <int V, int I = 0, class P, class T, class... R>
 TCU_DEVICE void spread_pack(Pack<V, Types<T, R...>> &pack, const P &p, int mode, unsigned accesses) {
-  if (V > 1 && (kOnly >> I & 1) && (accesses >> I & 1) && p.mode[mode].in[I] == 0) {
+  if (V > 1 && (accesses >> I & 1) && p.mode[mode].in[I] == 0) {
     Vec<T, V> e = pack.first.get();
 #pragma unroll
     for (int v = 1; v < V; ++v) e.at[v] = e.at[0];
     pack.first = Raw<T, V>::of(e);
   }
-  spread_pack<V, kOnly, I + 1>(pack.rest, p, mode, accesses);
+  spread_pack<V, I + 1>(pack.rest, p, mode, accesses);
 }
 
 // Bit i is set where input i cannot be read as vectors from element `at` of `mode` on.

@@ -69,7 +69,7 @@ struct broadcast_flat {
 #endif
 
 #if !defined(__CUDACC__)
-#include "cuda/row.h"
+#include "kernels/broadcast_general.cuh"
 
 namespace tcu::cuda::rows {
 
@@ -84,6 +84,11 @@ struct BroadcastFlat {
         if (m.stride[k] != 1 || aligned(k) != aligned(0)) return false;
     }
     return true;
+  }
+  // All ops are shipped for this row, few for broadcast.general.
+  static bool suits(const Problem &p, const Device &d) {
+    if (!is_short(p, d)) return true;
+    return shipped(name_of(instance(p, {}))) && !shipped(name_of(BroadcastGeneral::instance(p, BroadcastGeneral::configure(p, d))));
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;

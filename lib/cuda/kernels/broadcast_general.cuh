@@ -2,8 +2,8 @@
 // The elements are numbered in canonical order, out's fastest mode first. A thread takes V neighbours along that mode, decodes
 // their place once, and reads each input there as one vector, as one element (a stride of 0), or one by one. V is the longest
 // of 16 bytes, 8 bytes and one element that out's fastest mode allows: contiguous, aligned, and a multiple of V. With V = 1
-// neighbouring threads have neighbouring elements. Bit i of p.detail is set where input i cannot be
-// read as vectors. Divisions are multiplications where indices fit 32 bits.
+// neighbouring threads have neighbouring elements. Which inputs are one element is in kOnce, a bit each: part of the kernel's type, so
+// that there is nothing to ask where it is read. Bit i of p.detail is set where input i is to be read one by one.
 // In place: an element is written by the thread that read it, after it did.
 #pragma once
 #include "device/map.cuh"
@@ -11,8 +11,9 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Acc, class Out, class Index, int V>
+template <class Map, class Acc, class Out, class Index, int V, unsigned kOnce>
 struct broadcast_general {
+  using Elements = Pack<V, typename Map::Inputs, kOnce>;
   static constexpr int N = Map::Inputs::size;
   static constexpr int kResident = N <= 3 && sizeof(Acc) <= 4 ? 8 : 4;  // registers are what limits it
 
@@ -29,12 +30,7 @@ struct broadcast_general {
     return element;
   }
   template <class P>
-  TCU_DEVICE static void load(const P &p, Pack<V, typename Map::Inputs> &x, const Offsets<N, Index> &o, Index element) {
-    load_pack<V, false>(x, p, o, 0, element, unsigned(p.detail));
-  }
-  template <class P>
-  TCU_DEVICE static void put(const P &p, Pack<V, typename Map::Inputs> &x, const Offsets<N, Index> &o, Index element) {
-    spread_pack<V>(x, p, 0, unsigned(p.detail));
+  TCU_DEVICE static void put(const P &p, const Elements &x, const Offsets<N, Index> &o, Index element) {
     Vec<Acc, V> y;
 #pragma unroll
     for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(apply_at<Map>(p, x, v));
@@ -46,10 +42,11 @@ struct broadcast_general {
     const Index n = Index(p.kept) / V, step = Index(gridDim.x) * kThreads;
 #pragma unroll 1
     for (Index at = Index(blockIdx.x) * kThreads + Index(threadIdx.x); at < n; at += step) {
-      Pack<V, typename Map::Inputs> x;
+      Elements x;
       Offsets<N, Index> o;
       const Index element = place(p, at, o);
-      load(p, x, o, element);
+      load_pack<V, false, false, kOnce>(x, p, o, 0, element, 0);  // first: behind a question the compiler would wait for the others
+      load_pack<V, false, false, ~kOnce>(x, p, o, 0, element, unsigned(p.detail));
       put(p, x, o, element);
     }
   }
@@ -72,19 +69,27 @@ struct BroadcastGeneral {
       if (v > 1 && rows_aligned(p, 0, 0, v)) return v;
     return 1;
   }
+  // kOnce, where vectors have so many elements.
+  static unsigned once(const Problem &p, int vector) {
+    unsigned inputs = 0;
+    for (int i = 0; i < p.n_inputs && vector > 1; ++i) inputs |= unsigned(p.modes[0].stride[1 + i] == 0) << i;
+    return inputs;
+  }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.vector = vector(p);
-    const int steps = c.vector > 1 && c.vector == vector_of(p, true) ? 2 : 4;  // of a thread: more where they are short
     c.block = kThreads;
     for (int i = 0; i < p.n_inputs && c.vector > 1; ++i)
       c.detail |= (p.modes[0].stride[1 + i] != 1 || !rows_aligned(p, 0, 1 + i, c.vector)) << i;
-    c.grid = persistent_grid("broadcast.general", p, d, ceil_div(p.kept(), int64_t(kThreads) * steps * c.vector));
+    c.detail &= ~int(once(p, c.vector));
+    const int64_t blocks = ceil_div(p.kept(), int64_t(kThreads) * c.vector);
+    const bool full = c.vector > 1 && c.vector == vector_of(p, true);  // else steps are short
+    c.grid = persistent_grid("broadcast.general", p, d, ceil_div(blocks, steps_of(blocks, full ? 2 : 4, d)));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
     return make_instance(p, "broadcast_general",
-                         {type_text(p.acc), storage_text(p.out), index_text(p), std::to_string(c.vector)});
+                         {type_text(p.acc), storage_text(p.out), index_text(p), std::to_string(c.vector), bits_text(once(p, c.vector))});
   }
 };
 

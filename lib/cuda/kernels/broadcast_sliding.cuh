@@ -8,7 +8,7 @@
 // A block is p.lanes threads along out's fastest mode by kThreads / p.lanes across it. Where the mode slid along (p.detail >> 16) is that
 // one, the lanes slide side by side and each row has a place; else each lane has a place and the rows slide side by side. A step of a
 // block is so one piece of memory, or a few. The mode slid along is cut into p.split parts, a block each. Elements are read as in
-// broadcast.general: V of them, by bits 0-15 of p.detail.
+// broadcast.general: V of them, by kOnce and bits 0-15 of p.detail.
 // In place: an element is written by the thread that read it, after it did (what stays is never where out is).
 #pragma once
 #include "device/map.cuh"
@@ -22,9 +22,10 @@ TCU_FN constexpr int sliding_places(bool shared) { return shared ? 64 : kThreads
 namespace tcu::cuda {
 
 // kStays: a bit for every input that stays.
-template <class Map, class Acc, class Out, class Index, int V, unsigned kStays, bool kShared>
+template <class Map, class Acc, class Out, class Index, int V, unsigned kOnce, unsigned kStays, bool kShared>
 struct broadcast_sliding {
   using Inputs = typename Map::Inputs;
+  using Elements = Pack<V, Inputs, kOnce>;
   static constexpr int N = Inputs::size, kPlaces = sliding_places(kShared);
   static constexpr unsigned kMoves = ~kStays & ((1u << N) - 1);
 
@@ -44,20 +45,21 @@ struct broadcast_sliding {
   }
   static constexpr int kSlots = kShared ? bytes_of(Inputs{}) / int(sizeof(Slot)) : 1;
 
-  template <int I = 0>
-  TCU_DEVICE static void stage(const Pack<V, Types<>> &, char *, int) {}
-  template <int I = 0, class T, class... R>
-  TCU_DEVICE static void stage(const Pack<V, Types<T, R...>> &pack, char *shared, int place) {
+  template <int I = 0, unsigned kOne>
+  TCU_DEVICE static void stage(const Pack<V, Types<>, kOne> &, char *, int) {}
+  template <int I = 0, unsigned kOne, class T, class... R>
+  TCU_DEVICE static void stage(const Pack<V, Types<T, R...>, kOne> &pack, char *shared, int place) {
     constexpr bool kMine = kStays >> I & 1;
-    if constexpr (kMine) reinterpret_cast<Raw<T, V> *>(shared)[place] = pack.first;
+    if constexpr (kMine) reinterpret_cast<Raw<T, kOne & 1 ? 1 : V> *>(shared)[place] = pack.first;
     stage<I + 1>(pack.rest, shared + kMine * kPlaces * V * int(sizeof(T)), place);
   }
-  template <int I = 0>
-  TCU_DEVICE static void read_staged(Pack<V, Types<>> &, const char *, int) {}
-  template <int I = 0, class T, class... R>
-  TCU_DEVICE static void read_staged(Pack<V, Types<T, R...>> &pack, const char *shared, int place) {
+  template <int I = 0, unsigned kOne>
+  TCU_DEVICE static void read_staged(Pack<V, Types<>, kOne> &, const char *, int) {}
+  template <int I = 0, unsigned kOne, class T, class... R>
+  TCU_DEVICE static void read_staged(Pack<V, Types<T, R...>, kOne> &pack, const char *shared, int place) {
     constexpr bool kMine = kStays >> I & 1;
-    if constexpr (kMine) pack.first = Raw<T, V>::staged(reinterpret_cast<const T *>(shared) + place * V);
+    constexpr int W = kOne & 1 ? 1 : V;
+    if constexpr (kMine) pack.first = Raw<T, W>::staged(reinterpret_cast<const T *>(shared) + place * W);
     read_staged<I + 1>(pack.rest, shared + kMine * kPlaces * V * int(sizeof(T)), place);
   }
 
@@ -79,12 +81,12 @@ struct broadcast_sliding {
   };
   // kPlain: all that moves is read as vectors.
   template <bool kPlain, class P>
-  TCU_DEVICE static void slide(const P &p, const Course &c, const Offsets<N, Index> &o, Pack<V, Inputs> &held, char *staged) {
+  TCU_DEVICE static void slide(const P &p, const Course &c, const Offsets<N, Index> &o, const Elements &held, char *staged) {
     const auto &mode = p.mode[p.detail >> 16];
     const unsigned accesses = unsigned(p.detail) & 0xffff;
 #pragma unroll 1
     for (int step = 0; step < c.left; step += kAhead * c.sliders) {
-      Pack<V, Inputs> x[kAhead];
+      Elements x[kAhead];
       Offsets<N, Index> to[kAhead];
 #pragma unroll
       for (int k = 0; k < kAhead; ++k) {
@@ -98,7 +100,6 @@ struct broadcast_sliding {
       for (int k = 0; k < kAhead; ++k) {
         if (step + k * c.sliders >= c.left) continue;
         if constexpr (kShared) read_staged(x[k], staged, c.place);
-        if constexpr (!kPlain) spread_pack<V, kMoves>(x[k], p, 0, accesses);
         Vec<Acc, V> y;
 #pragma unroll
         for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(apply_at<Map>(p, x[k], v));
@@ -125,11 +126,9 @@ struct broadcast_sliding {
     const Offsets<N, Index> o = locate(p, s, there ? at : 0);
     TCU_SHARED(Slot, shared, kSlots);
     char *const staged = reinterpret_cast<char *>(shared);
-    Pack<V, Inputs> held;
+    Elements held;
     if (there && (!kShared || start == 0)) {
-      const unsigned accesses = unsigned(p.detail) & 0xffff;
-      load_pack<V, false, false, kStays>(held, p, o, 0, Index(0), accesses);
-      spread_pack<V, kStays>(held, p, 0, accesses);
+      load_pack<V, false, false, kStays>(held, p, o, 0, Index(0), unsigned(p.detail) & 0xffff);
       if constexpr (kShared) stage(held, staged, place);
     }
     if constexpr (kShared) __syncthreads();
@@ -187,7 +186,7 @@ struct BroadcastSliding {
     s.mode = mode;
     const int v = BroadcastGeneral::vector(p);
     const int64_t extent = p.modes[mode].extent / (mode ? 1 : v), places = p.kept() / v / extent;
-    const int64_t factor = tuning(kName, d, bytes_of(p.out)).factor, least = 128 / (v * bytes_of(p.out));  // a line of 128 bytes
+    const int64_t factor = tuning(kName, d, v * bytes_of(p.out)).factor, least = 128 / (v * bytes_of(p.out));  // a line of 128 bytes
     int64_t sliders, of_block;
     if (mode == 0) {  // no more lanes than leave each that many steps
       sliders = s.lanes = lanes_for(extent, places, least, std::clamp<int64_t>(extent / factor, least, kThreads));
@@ -221,13 +220,19 @@ struct BroadcastSliding {
     return best;
   }
 
-  // Where broadcast.general takes single elements and divides for each, and there are steps to slide; but nothing is compiled for it where
-  // that row's function is there.
+  // Where broadcast.general takes single elements and divides for each, and there are steps to slide; and where out is made of vectors
+  // that stay and of single elements, as in an outer product: then instructions are what takes time. But nothing is compiled for it
+  // where that row's function is there.
   static bool suits(const Problem &p, const Device &d) {
-    if (kShared || p.empty() || p.modes.size() == 1 || BroadcastGeneral::vector(p) > 1) return false;
+    if (kShared || p.empty() || p.modes.size() == 1 || is_short(p, d)) return false;
     const LaunchConfig own = configure(p, d);
-    return p.modes[own.detail >> 16].extent >= 8 &&
-           (shipped(name_of(instance(p, own))) || !shipped(name_of(BroadcastGeneral::instance(p, BroadcastGeneral::configure(p, d)))));
+    const int mode = own.detail >> 16;
+    if (p.modes[mode].extent < 8) return false;
+    if (own.vector > 1) {
+      const unsigned once = BroadcastGeneral::once(p, own.vector), stays = staying(p, mode) & ~once;
+      if (mode == 0 || stays == 0 || (stays | once) + 1 != 1u << p.n_inputs) return false;
+    }
+    return shipped(name_of(instance(p, own))) || !shipped(name_of(BroadcastGeneral::instance(p, BroadcastGeneral::configure(p, d))));
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const Slide s = chosen(p, d);
@@ -238,7 +243,8 @@ struct BroadcastSliding {
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
     return make_instance(p, "broadcast_sliding", {type_text(p.acc), storage_text(p.out), index_text(p), std::to_string(c.vector),
-                                                  std::to_string(staying(p, c.detail >> 16)) + "u", kShared ? "true" : "false"});
+                                                  bits_text(BroadcastGeneral::once(p, c.vector)), bits_text(staying(p, c.detail >> 16)),
+                                                  kShared ? "true" : "false"});
   }
 };
 using BroadcastSlidingRegister = BroadcastSliding<false>;

@@ -1,7 +1,8 @@
 // broadcast.transpose: an input whose fastest mode is not out's ('K K ...', permuted or transposed).
 // Tiles of kSide x kSide elements, along out's fastest mode and along mode p.detail, in which such inputs are contiguous. An
 // input of that kind is read along its own fastest mode and turned round in shared memory; the others are read as they lie.
-// Either way a row of a tile is one contiguous piece of memory for kSide neighbouring threads.
+// Either way a row of a tile is one contiguous piece of memory, and a thread has vectors of V neighbours of it where all rows are whole
+// vectors, or V = 1. Which inputs are one element along out's fastest mode then is in kOnce, a bit each.
 // In place: an element is written by the thread that read it, after it did (an operand with out's layout is never turned).
 #pragma once
 #include "device/map.cuh"
@@ -14,51 +15,81 @@ TCU_FN constexpr int transpose_side(int bytes) { return bytes <= 4 ? 64 : 32; }
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Acc, class Out, class Index>
+template <class Map, class Acc, class Out, class Index, int V, unsigned kOnce>
 struct broadcast_transpose {
-  static constexpr int N = Map::Inputs::size, kBytes = largest_of<typename Map::Inputs>::bytes;
-  static constexpr int kResident = 4, kSide = transpose_side(kBytes), kRows = kThreads / kSide, kItems = kSide / kRows;
-  static constexpr int kLine = kSide + 1;  // a column then lies in different banks
+  using Inputs = typename Map::Inputs;
+  using Elements = Pack<V, Inputs, kOnce>;
+  static constexpr int N = Inputs::size, kBytes = largest_of<Inputs>::bytes;
+  static constexpr int kSide = transpose_side(kBytes), kVectors = kSide / V;
+  static constexpr int kRows = kThreads / kVectors, kItems = kSide / kRows, kResident = 4;
+  // Of a line of T in shared memory: four bytes more at least, so that the elements of a column lie in different banks.
+  template <class T>
+  static constexpr int kLine = kSide + (sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1);
 
   struct Tile {
     Index at[2], left[2];  // first element along mode 0 and along the other mode; elements from there on
   };
 
-  // at[k] of every input: element (x, y + k * kRows) of the tile.
-  template <int I = 0, class P>
-  TCU_DEVICE static void load(Pack<kItems, Types<>> &, const P &, const Offsets<N, Index> &, const Tile &, int, int, void *) {}
-  template <int I = 0, class P, class T, class... R>
-  TCU_DEVICE static void load(Pack<kItems, Types<T, R...>> &pack, const P &p, const Offsets<N, Index> &o, const Tile &tile,
-                              int x, int y, void *shared) {
-    const auto &fast = p.mode[0], &other = p.mode[p.detail];
-    const T *from = static_cast<const T *>(p.in[I]) + (o.in[I] + tile.at[0] * Index(fast.in[I]) + tile.at[1] * Index(other.in[I]));
-    const bool turned = is_turned(fast.in[I], other.in[I]);
-    const Index along = Index(turned ? other.in[I] : fast.in[I]), across = Index(turned ? fast.in[I] : other.in[I]);
-    Vec<T, kItems> mine;
-    T(&e)[kItems] = mine.at;
-#pragma unroll
-    for (int k = 0; k < kItems; ++k)
-      e[k] = x < tile.left[turned] && y + k * kRows < tile.left[!turned] ? from[x * along + (y + k * kRows) * across] : T{};
-    if (turned) {  // the same for every thread
-      T *const line = static_cast<T *>(shared);
-      __syncthreads();  // the last input's elements may still be being read
-#pragma unroll
-      for (int k = 0; k < kItems; ++k) line[(y + k * kRows) * kLine + x] = e[k];
-      __syncthreads();
-#pragma unroll
-      for (int k = 0; k < kItems; ++k) e[k] = line[x * kLine + (y + k * kRows)];
-    }
-    pack.first = Raw<T, kItems>::of(mine);
-    load<I + 1>(pack.rest, p, o, tile, x, y, shared);
-  }
   TCU_DEVICE static bool is_turned(int64_t fast, int64_t other) {
     return (other == 1 || other == -1) && (fast > 1 || fast < -1);
+  }
+  // Vector (x, y) of the tile, in elements (x * V, y) of out, or of an input that is turned (y, x * V).
+  template <int I = 0, unsigned kOne, class P>
+  TCU_DEVICE static void load(Pack<V, Types<>, kOne> &, const P &, const Offsets<N, Index> &, const Tile &, int, int) {}
+  template <int I = 0, unsigned kOne, class P, class T, class... R>
+  TCU_DEVICE static void load(Pack<V, Types<T, R...>, kOne> &pack, const P &p, const Offsets<N, Index> &o, const Tile &tile, int x, int y) {
+    constexpr int W = kOne & 1 ? 1 : V;
+    const Index fast = Index(p.mode[0].in[I]), other = Index(p.mode[p.detail].in[I]);
+    const bool turned = is_turned(p.mode[0].in[I], p.mode[p.detail].in[I]);
+    const Index along = turned ? other : fast, across = turned ? fast : other;
+    const T *const from = static_cast<const T *>(p.in[I]) + (o.in[I] + tile.at[0] * fast + tile.at[1] * other + x * V * along + y * across);
+    pack.first = Raw<T, W>::of(Vec<T, W>{});
+    if (x * V < tile.left[turned] && y < tile.left[!turned]) {
+      if constexpr (W == 1) pack.first = Raw<T, W>::load_one(from);
+      else pack.first = Raw<T, W>::load(from);
+    }
+    load<I + 1>(pack.rest, p, o, tile, x, y);
+  }
+
+  // Input I of the items, whose packs after the inputs before it these are.
+  template <class T, unsigned kOne, class... R>
+  TCU_DEVICE static void turn(Pack<V, Types<T, R...>, kOne> *const (&packs)[kItems], int x, int y, void *shared) {
+    using Unit = select_t<(sizeof(T) < 4 && V * sizeof(T) % 4 == 0), unsigned, T>;  // that is stored at a time
+    constexpr int kUnits = V * int(sizeof(T)) / int(sizeof(Unit));
+    T *const line = static_cast<T *>(shared);
+    __syncthreads();  // the last input's elements may still be being read
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) {
+      const auto units = __builtin_bit_cast(Vec<Unit, kUnits>, packs[k]->first.get());
+#pragma unroll
+      for (int u = 0; u < kUnits; ++u) reinterpret_cast<Unit *>(line + (y + k * kRows) * kLine<T> + x * V)[u] = units.at[u];
+    }
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) {
+      Vec<T, V> e;
+#pragma unroll
+      for (int v = 0; v < V; ++v) e.at[v] = line[(x * V + v) * kLine<T> + (y + k * kRows)];
+      packs[k]->first = Raw<T, V>::of(e);
+    }
+  }
+  template <int I, unsigned kOne, class P>
+  TCU_DEVICE static void turn_all(Pack<V, Types<>, kOne> *const (&)[kItems], const P &, int, int, void *) {}
+  template <int I, unsigned kOne, class P, class T, class... R>
+  TCU_DEVICE static void turn_all(Pack<V, Types<T, R...>, kOne> *const (&packs)[kItems], const P &p, int x, int y, void *shared) {
+    if constexpr (!(kOne & 1)) {
+      if (is_turned(p.mode[0].in[I], p.mode[p.detail].in[I])) turn(packs, x, y, shared);  // the same for every thread
+    }
+    Pack<V, Types<R...>, (kOne >> 1)> *rest[kItems];
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) rest[k] = &packs[k]->rest;
+    turn_all<I + 1>(rest, p, x, y, shared);
   }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(Slot, shared, (kSide * kLine * kBytes + int(sizeof(Slot)) - 1) / int(sizeof(Slot)));
-    const int x = int(threadIdx.x) % kSide, y = int(threadIdx.x) / kSide, t = p.detail;
+    TCU_SHARED(Slot, shared, (kSide * (kSide + 4) * kBytes + int(sizeof(Slot)) - 1) / int(sizeof(Slot)));
+    const int x = int(threadIdx.x) % kVectors, y = int(threadIdx.x) / kVectors, t = p.detail;
     const Index extent[2] = {Index(p.mode[0].extent), Index(p.mode[t].extent)};
     const Index along = (extent[0] + kSide - 1) / kSide, tiles = along * ((extent[1] + kSide - 1) / kSide);
     const Index n = tiles * (Index(p.kept) / (extent[0] * extent[1]));
@@ -75,13 +106,19 @@ struct broadcast_transpose {
         advance(o, p.mode[m], outside - q * Index(p.mode[m].extent));
         outside = q;
       }
-      Pack<kItems, typename Map::Inputs> elements;
-      load(elements, p, o, tile, x, y, shared);
-      const Index start = o.out + tile.at[0] + x + tile.at[1] * Index(p.mode[t].out);
+      Elements elements[kItems], *packs[kItems];
 #pragma unroll
-      for (int k = 0; k < kItems; ++k)
-        if (x < tile.left[0] && y + k * kRows < tile.left[1])
-          store_one<Out>(p, start + (y + k * kRows) * Index(p.mode[t].out), tcu::convert<Acc>(apply_at<Map>(p, elements, k)));
+      for (int k = 0; k < kItems; ++k) load(elements[k], p, o, tile, x, y + k * kRows), packs[k] = elements + k;
+      turn_all<0>(packs, p, x, y, shared);
+      const Index start = o.out + tile.at[0] + x * V + tile.at[1] * Index(p.mode[t].out);
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) {
+        if (x * V >= tile.left[0] || y + k * kRows >= tile.left[1]) continue;
+        Vec<Acc, V> r;
+#pragma unroll
+        for (int v = 0; v < V; ++v) r.at[v] = tcu::convert<Acc>(apply_at<Map>(p, elements[k], v));
+        store(p, static_cast<Out *>(p.out) + (start + (y + k * kRows) * Index(p.mode[t].out)), r);
+      }
     }
   }
 };
@@ -90,7 +127,7 @@ struct broadcast_transpose {
 #endif
 
 #if !defined(__CUDACC__)
-#include "cuda/row.h"
+#include "kernels/broadcast_general.cuh"
 
 namespace tcu::cuda::rows {
 
@@ -110,26 +147,44 @@ struct BroadcastTranspose {
     const int m = other_mode(p);
     return m > 0 && p.modes[0].extent >= 16 && p.modes[m].extent >= 16;
   }
+  // Whether all rows are whole vectors of v, out's and those of inputs along their own fastest mode.
+  static bool whole(const Problem &p, int v) {
+    const int t = other_mode(p);
+    if (!rows_aligned(p, 0, 0, v)) return false;
+    for (int k = 1; k <= p.n_inputs; ++k) {
+      const int64_t fast = p.modes[0].stride[k];
+      if (fast == 0) continue;
+      if ((fast != 1 && p.modes[t].stride[k] != 1) || !rows_aligned(p, fast == 1 ? 0 : t, k, v)) return false;
+    }
+    return true;
+  }
+  static int vector(const Problem &p) {
+    for (int v : {vector_of(p, true), 2})
+      if (v > 1 && v <= vector_of(p, true) && whole(p, v)) return v;
+    return 1;
+  }
   static int64_t side(const Problem &p) {
     int bytes = 1;
     for (int k = 1; k <= p.n_inputs; ++k) bytes = std::max(bytes, bytes_of(p.dtype(k)));
     return transpose_side(bytes);
   }
-  // Where a row of out fills a tile's. Inputs are turned one after another; and what is short is in the L2 cache, whose lines
-  // broadcast.general may touch several times.
-  static bool suits(const Problem &p, const Device &) {
-    return p.modes[0].extent >= side(p) && (p.n_inputs == 1 || (p.n_inputs == 2 && p.bytes() >= 4 << 20));
+  // Where a row of out fills a tile's, and registers hold what a thread reads. What is short is in the L2 cache, whose lines
+  // broadcast.general may touch several times, and it waits at no barriers.
+  static bool suits(const Problem &p, const Device &d) {
+    if (is_short(p, d) || p.modes[0].extent < side(p) || (p.n_inputs > 2 && vector(p) == 1)) return false;
+    return p.bytes() >= (p.n_inputs == 1 ? 2 << 20 : 4 << 20);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     const int m = other_mode(p);
     const int64_t e0 = p.modes[0].extent, e1 = p.modes[m].extent;
-    c.block = kThreads, c.detail = m;
+    c.block = kThreads, c.detail = m, c.vector = vector(p);
     c.grid = persistent_grid("broadcast.transpose", p, d, ceil_div(e0, side(p)) * ceil_div(e1, side(p)) * (p.kept() / (e0 * e1)));
     return c;
   }
-  static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "broadcast_transpose", {type_text(p.acc), storage_text(p.out), index_text(p)});
+  static Instance instance(const Problem &p, const LaunchConfig &c) {
+    return make_instance(p, "broadcast_transpose", {type_text(p.acc), storage_text(p.out), index_text(p), std::to_string(c.vector),
+                                                    bits_text(BroadcastGeneral::once(p, c.vector))});
   }
 };
 

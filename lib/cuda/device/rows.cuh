@@ -1,0 +1,108 @@
+// How broadcast.dense and broadcast.periodic read: V neighbouring elements of a dense out, which lie in one of its rows or in two. A row
+// is a run along the fastest mode, of V elements at least.
+#pragma once
+#include "device/map.cuh"
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+// From element `column` of a row on, of which `left` are in this row and the others in the next.
+template <int N, class Index>
+struct Place {
+  Index column, left;
+  Offsets<N, Index> here, next;  // of the two rows
+
+  template <class P>
+  TCU_DEVICE Place(const P &p, Index column) : column(column), left(Index(p.mode[0].extent) - column) {}
+  template <int V, class P>
+  TCU_DEVICE void move(const P &p, Index row) {
+    here = {}, next = {};
+    if (p.n_kept == 2) {  // the common case
+      advance(here, p.mode[1], row);
+      advance(next, p.mode[1], row + 1);
+    } else {
+      decode(here, p, 1, p.n_kept, row);
+      if (left < V) decode(next, p, 1, p.n_kept, row + 1);
+    }
+  }
+};
+
+// What was read for V elements; of an input in kOnce (a bit each), which is the same all along a row, this row's element and the next
+// one's.
+template <int V, class Inputs, unsigned kOnce> struct RowPack;
+template <int V, unsigned kOnce> struct RowPack<V, Types<>, kOnce> {};
+template <int V, class T, class... R, unsigned kOnce> struct RowPack<V, Types<T, R...>, kOnce> {
+  Raw<T, kOnce & 1 ? 2 : V> first;
+  RowPack<V, Types<R...>, (kOnce >> 1)> rest;
+};
+
+// The inputs of kOnly; those whose bit in `apart` is set element by element, in the row that the element is in, the others, which are laid
+// out as out is, as vectors, from element `at` of out on.
+template <int V, unsigned kOnly = ~0u, int I = 0, unsigned kOnce, class P, int N, class Index>
+TCU_DEVICE void load_rows(RowPack<V, Types<>, kOnce> &, const P &, const Place<N, Index> &, Index, unsigned) {}
+template <int V, unsigned kOnly = ~0u, int I = 0, unsigned kOnce, class P, int N, class Index, class T, class... R>
+TCU_DEVICE void load_rows(RowPack<V, Types<T, R...>, kOnce> &pack, const P &p, const Place<N, Index> &to, Index at, unsigned apart) {
+  const T *const from = static_cast<const T *>(p.in[I]);
+  if constexpr (!(kOnly >> I & 1)) {
+  } else if constexpr (kOnce & 1) {
+    Vec<T, 2> e;
+    e.at[0] = Raw<T, 1>::load_one(from + to.here.in[I]).get().at[0];
+    e.at[1] = to.left < V ? Raw<T, 1>::load_one(from + to.next.in[I]).get().at[0] : e.at[0];
+    pack.first = Raw<T, 2>::of(e);
+  } else if (apart >> I & 1) {
+    const Index stride = Index(p.mode[0].in[I]);
+    const T *const here = from + (to.here.in[I] + to.column * stride), *const next = from + (to.next.in[I] - to.left * stride);
+    Vec<T, V> e;
+    e.at[0] = here[0];
+    if (to.left < V) {
+#pragma unroll
+      for (int v = 1; v < V; ++v) e.at[v] = (v < to.left ? here : next)[v * stride];
+    } else {
+#pragma unroll
+      for (int v = 1; v < V; ++v) e.at[v] = here[v * stride];
+    }
+    pack.first = Raw<T, V>::of(e);
+  } else {
+    pack.first = Raw<T, V>::load(from + at);
+  }
+  load_rows<V, kOnly, I + 1>(pack.rest, p, to, at, apart);
+}
+
+template <class Map, class P, int V, unsigned kOnce, class Index, class... X>
+TCU_DEVICE typename Map::Element apply_in_rows(const P &p, const RowPack<V, Types<>, kOnce> &, int, Index, X... x) {
+  return Map::apply(p, x...);
+}
+template <class Map, class P, int V, unsigned kOnce, class Index, class T, class... R, class... X>
+TCU_DEVICE typename Map::Element apply_in_rows(const P &p, const RowPack<V, Types<T, R...>, kOnce> &pack, int v, Index left, X... x) {
+  using C = compute_t<T>;
+  const auto e = pack.first.get();
+  if constexpr (kOnce & 1) {
+    const C here = tcu::convert<C>(e.at[0]), next = tcu::convert<C>(e.at[1]);
+    return apply_in_rows<Map>(p, pack.rest, v, left, x..., v < left ? here : next);
+  } else {
+    return apply_in_rows<Map>(p, pack.rest, v, left, x..., tcu::convert<C>(e.at[v]));
+  }
+}
+
+template <class Map, class Acc, class Out, int V, unsigned kOnce, class P, class Index>
+TCU_DEVICE void put_rows(const P &p, const RowPack<V, typename Map::Inputs, kOnce> &x, Index left, Index at) {
+  Vec<Acc, V> y;
+#pragma unroll
+  for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(apply_in_rows<Map>(p, x, v, left));
+  store(p, static_cast<Out *>(p.out) + at, y);
+}
+// Elements at, at + 1, ... n - 1 of out, one by one.
+template <class Map, class Acc, class Out, class P, class Index>
+TCU_DEVICE void put_singles(const P &p, Index at, Index n) {
+#pragma unroll 1
+  for (; at < n; ++at) {
+    Pack<1, typename Map::Inputs> x;
+    Offsets<Map::Inputs::size, Index> o;
+    decode(o, p, 0, p.n_kept, at);
+    load_pack<1, false>(x, p, o, 0, Index(0), 0);
+    store_one<Out>(p, at, tcu::convert<Acc>(apply_at<Map>(p, x, 0)));
+  }
+}
+
+}  // namespace tcu::cuda
+#endif
