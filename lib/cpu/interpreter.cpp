@@ -1,5 +1,6 @@
 #include "cpu/interpreter.h"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -74,7 +75,9 @@ Machine::Machine(const Program &p, const Numbers &numbers, const DType *dtypes, 
   for (int i = 0; i < int(p.parameters.size()); ++i) {
     char *to = static_cast<char *>(slots_[p.parameter_slot(i)]);
     const size_t size = size_t(bytes_of(compute_dtype(p.parameters[size_t(i)].dtype)));
-    for (int64_t j = 0; j < tile; ++j) std::memcpy(to + size_t(j) * size, numbers.value[size_t(i)].data(), size);
+    std::memcpy(to, numbers.value[size_t(i)].data(), size);
+    for (size_t filled = size, all = size_t(tile) * size; filled < all; filled *= 2)  // twice as many each time
+      std::memcpy(to + filled, to, std::min(filled, all - filled));
   }
 }
 
