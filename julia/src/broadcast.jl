@@ -46,7 +46,7 @@ function tensor!(call::Call, x::TCUArray{T,N}) where {T,N}
     return CTensor(x.pointer, extents, extents + 8N, T <: Element ? dtype_id(T) : Int32(0), N)
 end
 
-push_out!(call::Call, x::TCUArray) = (call.out[1] = tensor!(call, x); call.target = x; nothing)
+push_out!(call::Call, x::TCUArray) = (call.out[1] = tensor!(call, x); call.written = byte_range(x); nothing)
 
 # An input as the library lays it out, without looking whether it is there already or overlaps the output.
 function push_input!(call::Call, x::TCUArray)
@@ -61,14 +61,13 @@ same_tensor(a::CTensor, b::CTensor) = a.data == b.data && a.dtype == b.dtype && 
 
 # One array of an expression: its input, new or one that is there already.
 @noinline function push_leaf!(call::Call, x::TCUArray)
-    target = call.target
-    if target isa TCUArray && overlaps(target, x) && !same_layout(target, x)
-        x = copy(x)
-        push!(call.roots, x)
-    end
     call.n_leaves < MAX_LEAVES || throw(ArgumentError("an expression names up to $MAX_LEAVES arrays; split it in two"))
     modes_before = call.n_modes
     push_input!(call, x)
+    if !isempty(x) && meet(call.written, byte_range(x)) && !same_tensor(call.inputs[call.n_inputs], call.out[1])
+        call.n_inputs, call.n_modes = call.n_inputs - 1, modes_before
+        push_input!(call, rooted!(call, copy(x)))
+    end
     input = call.n_inputs
     for i in 1:input-1
         if same_tensor(call.inputs[i], call.inputs[input])

@@ -80,6 +80,8 @@ const MAX_LEAVES = 32
 # Filled, used for one call and given back, so that a call allocates nothing here. `leaf_inputs` says which input each
 # array of an expression is: one that occurs several times is one input. `baked` holds what an expression depends on by
 # value, and `roots` what must live as long as the call.
+const NOWHERE = (UInt(0), UInt(0))
+
 mutable struct Call
     context::Context
     out::Vector{CTensor}           # of one tensor
@@ -95,7 +97,8 @@ mutable struct Call
     roots::Vector{Any}
     failure::String                # why the library cannot take an array, if it cannot
     volatile::Bool                 # baked holds something mutable: record anew each time
-    target::Any                    # the output array: an input that overlaps it is copied first
+    written::NTuple{2,UInt}        # where the output's bytes are: an input that overlaps it is copied first. Not an array, which it would
+                                   # take a box to hold and a look-up to ask
     dims::Vector{Int32}
     coefficients::Vector{CScalar}  # alpha, beta, init
     correction::Vector{Float64}    # of one number
@@ -103,7 +106,7 @@ mutable struct Call
     options::Vector{COptions}
     Call(context::Context) = new(context, Vector{CTensor}(undef, 1), Vector{CTensor}(undef, MAX_INPUTS), 0,
         Vector{Int64}(undef, 2 * MAX_RANK * (MAX_INPUTS + 1)), 0, Vector{CScalar}(undef, MAX_NODES), 0, 0, 0, Any[], Any[],
-        "", false, nothing, Vector{Int32}(undef, MAX_RANK), Vector{CScalar}(undef, 3),
+        "", false, NOWHERE, Vector{Int32}(undef, MAX_RANK), Vector{CScalar}(undef, 3),
         Vector{Float64}(undef, 1), Vector{CTensor}(undef, 1), Vector{COptions}(undef, 1))
 end
 
@@ -124,7 +127,7 @@ function release_call(call::Call)
     call.leaf_inputs = 0
     call.volatile = false
     call.failure = ""
-    call.target = nothing
+    call.written = NOWHERE
     empty!(call.baked)
     empty!(call.roots)
     lock(CALLS_LOCK)

@@ -155,11 +155,8 @@ function byte_range(x::TCUArray{T}) where {T}
     return UInt(x.pointer) + low * sizeof(T), UInt(x.pointer) + (high + 1) * sizeof(T)
 end
 
-function overlaps(x::TCUArray, y::TCUArray)
-    (isempty(x) || isempty(y)) && return false
-    (xlow, xhigh), (ylow, yhigh) = byte_range(x), byte_range(y)
-    return xlow < yhigh && ylow < xhigh
-end
+meet((xlow, xhigh), (ylow, yhigh)) = xlow < yhigh && ylow < xhigh
+overlaps(x::TCUArray, y::TCUArray) = !isempty(x) && !isempty(y) && meet(byte_range(x), byte_range(y))
 
 same_layout(x::TCUArray{T,N}, y::TCUArray{T,N}) where {T,N} =
     x.pointer == y.pointer && x.dims == y.dims && x.strides == y.strides

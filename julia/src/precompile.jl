@@ -51,10 +51,6 @@ for T in (Float32, Float64)
         precompile(fill!, (A, T))
         precompile(TCUArray, (Array{T,N},))
         precompile(Base.sum, (A,))
-        for M in 0:4
-            precompile(overlaps, (A, TCUArray{T,M}))
-            precompile(same_layout, (A, TCUArray{T,M}))
-        end
     end
     precompile(Base.:*, (TCUMatrix{T}, TCUMatrix{T}))
     precompile(matrix_product!, (TCUMatrix{T}, TCUMatrix{T}, TCUMatrix{T}, Bool, Bool))
