@@ -43,6 +43,8 @@ redefined(x) = x + 1
     @test compare(x -> x + x, fill(2.0))
     @test compare(x -> (x .= view(x, 3:-1:1, :) .+ 1; x), rand(3, 2))
     @test compare(x -> (view(x, 2:4) .= view(x, 1:3) .* 2; x), rand(4))
+    @test compare(x -> (view(x, 2:9) .= view(x, 1:8) .+ view(x, 2:9); x), rand(9))
+    @test compare(x -> (x .= x .* transpose(x); x), rand(3, 3))  # in place beside what overlaps
     @test compare(x -> (x .= x .+ x[1:1]; x), rand(4))
     @test compare(x -> (y = zeros(3); y .= x .+ 1; y), rand(3))
 end
