@@ -7,13 +7,10 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "core/scalar.h"
-#include "support.h"
-#include "tcuops.h"
+#include "tensor.h"
 
 namespace expressions {
 
@@ -140,83 +137,6 @@ inline Tape random_tape(Rng &rng, int n_inputs) {
   return t;
 }
 
-template <class F>
-auto with_type(tcu_dtype_t d, F f) {
-  switch (d) {
-    case TCU_INT32: return f(int32_t{});
-    case TCU_INT64: return f(int64_t{});
-    case TCU_FLOAT16: return f(tcu::f16_t{});
-    case TCU_BFLOAT16: return f(tcu::bf16_t{});
-    case TCU_FLOAT32: return f(float{});
-    default: return f(double{});
-  }
-}
-
-// A strided operand in the context's memory: modes in any order, gaps, an offset, perhaps backwards; with zero, strides of 0 too.
-class Operand {
- public:
-  Operand(Rng &rng, tcu_context_t c, tcu_dtype_t d, const Sizes &e, bool zero)
-      : dtype(d), extents(e), strides(e.size(), 0), context_(c) {
-    std::vector<size_t> order(e.size());
-    for (size_t m = 0; m < order.size(); ++m) order[m] = m;
-    if (support::chance(rng, 40))
-      for (size_t m = order.size(); m > 1; --m) std::swap(order[m - 1], order[rng() % m]);
-    int64_t step = 1, lowest = 0, highest = 0;
-    for (size_t m : order) {
-      if (zero && support::chance(rng, 15)) continue;
-      if (support::chance(rng, 10)) step *= 2;
-      strides[m] = support::chance(rng, 15) ? -step : step;
-      const int64_t reach = (std::max<int64_t>(e[m], 1) - 1) * strides[m];
-      (reach < 0 ? lowest : highest) += reach;
-      step *= std::max<int64_t>(e[m], 1);
-      if (support::chance(rng, 10)) step += support::pick(rng, 1, 5);
-    }
-    const int64_t margin = support::chance(rng, 50) ? 0 : support::pick(rng, 1, 20);
-    base_ = margin - lowest, size_ = size_t(tcu_dtype_bytes(d));
-    bytes.assign(size_t(margin + highest - lowest + 1 + margin) * size_, 1);
-    if (tcu_malloc(c, &memory_, bytes.size(), nullptr) != TCU_OK) throw std::runtime_error(tcu_last_error());
-  }
-  Operand(const Operand &) = delete;
-  ~Operand() { tcu_free(context_, memory_, nullptr); }
-
-  void fill(Rng &rng) {
-    for (size_t at = 0; at < bytes.size(); at += size_)
-      with_type(dtype, [&](auto t) {
-        t = tcu::convert<decltype(t)>(double(support::pick(rng, -4, 4)));
-        std::memcpy(&bytes[at], &t, sizeof t);
-      });
-    upload();
-  }
-  void upload() { copy(memory_, bytes.data()); }
-  void download() { copy(bytes.data(), memory_); }
-  size_t place(const Sizes &i) const {
-    int64_t at = base_;
-    for (size_t m = 0; m < extents.size(); ++m)
-      if (extents[m] != 1) at += i[m] * strides[m];
-    return size_t(at) * size_;
-  }
-  double at(const Sizes &i) const {
-    return with_type(dtype, [&](auto t) { return std::memcpy(&t, &bytes[place(i)], sizeof t), tcu::convert<double>(t); });
-  }
-  tcu_tensor_t view() const {
-    return {static_cast<unsigned char *>(memory_) + size_t(base_) * size_, extents.data(), strides.data(), dtype, int32_t(extents.size())};
-  }
-  size_t size() const { return size_; }
-
-  tcu_dtype_t dtype;
-  Sizes extents, strides;
-  std::vector<unsigned char> bytes;  // the host's copy
-
- private:
-  void copy(void *to, const void *from) const {
-    if (tcu_copy(context_, to, from, bytes.size(), nullptr) != TCU_OK) throw std::runtime_error(tcu_last_error());
-  }
-  tcu_context_t context_;
-  int64_t base_ = 0;
-  size_t size_ = 0;
-  void *memory_ = nullptr;
-};
-
 // One random expression; `elements`, at most, of the output.
 inline void check_one(Rng &rng, tcu_context_t context, int64_t elements) {
   const tcu_dtype_t types[] = {TCU_FLOAT32, TCU_FLOAT32, TCU_FLOAT64, TCU_FLOAT16, TCU_BFLOAT16, TCU_INT32, TCU_INT64};
@@ -226,18 +146,20 @@ inline void check_one(Rng &rng, tcu_context_t context, int64_t elements) {
   int64_t left = elements;
   for (auto &e : extents) e = std::min<int64_t>(left, support::one_of(rng, Sizes{1, 2, 3, 7, 8, 16, 17, 33, 64, 100})), left /= e;
   const tcu_dtype_t mostly = support::one_of(rng, types);
-  std::vector<std::unique_ptr<Operand>> inputs;
+  std::vector<std::unique_ptr<tensors::Tensor>> inputs;
+  std::vector<oracle::Tensor> values;
   std::vector<tcu_tensor_t> views;
   for (int i = 0; i < n; ++i) {
     Sizes e = extents;
     for (auto &x : e)
       if (support::chance(rng, 20)) x = 1;
-    inputs.push_back(std::make_unique<Operand>(rng, context, support::chance(rng, 70) ? mostly : support::one_of(rng, types), e, true));
-    inputs.back()->fill(rng);
-    views.push_back(inputs.back()->view());
+    const tcu_dtype_t type = support::chance(rng, 70) ? mostly : support::one_of(rng, types);
+    inputs.push_back(std::make_unique<tensors::Tensor>(context, rng, type, e, true, false));
+    inputs.back()->fill([&] { return double(support::pick(rng, -4, 4)); });
+    values.push_back(inputs.back()->values()), views.push_back(inputs.back()->view());
   }
   const tcu_dtype_t outs[] = {TCU_FLOAT32, TCU_FLOAT64, TCU_INT64};
-  Operand out(rng, context, outs[support::pick(rng, 0, tape.exact && tape.result.bits == 0 ? 2 : 1)], extents, false);
+  tensors::Tensor out(context, rng, outs[support::pick(rng, 0, tape.exact && tape.result.bits == 0 ? 2 : 1)], extents, false, false);
   out.upload();
   tcu_expr_t expr = nullptr;
   INFO(tape.nodes.size() << " nodes, " << n << " inputs");
@@ -249,20 +171,19 @@ inline void check_one(Rng &rng, tcu_context_t context, int64_t elements) {
   tcu_expr_destroy(expr);
   INFO(tcu_last_error());
   REQUIRE(std::string(tcu_status_name(status)) == "TCU_OK");
-  std::vector<unsigned char> before = out.bytes;
-  out.download();
-  size_t wrong = 0;
-  double found = 0, expected = 0;
+  const std::vector<unsigned char> now = out.download();
+  const std::vector<double> expected = oracle::map(extents, values, tape);
+  size_t n_seen = 0, wrong = 0;
+  double found = 0, wanted = 0;
   support::for_each_index(extents, [&](const Sizes &i) {
-    std::vector<double> x;
-    for (const auto &in : inputs) x.push_back(in->at(i));
-    const double want = tape(x), y = out.at(i);
-    if (!(tape.exact ? y == want : std::abs(y - want) <= 1e-5) && wrong++ == 0) found = y, expected = want;
-    std::memcpy(&before[out.place(i)], &out.bytes[out.place(i)], out.size());
+    const size_t at = size_t(base_of(out, i));
+    const double y = tensors::decode(out.dtype, &now[at]), want = expected[n_seen++];
+    if (!(tape.exact ? y == want : std::abs(y - want) <= 1e-5) && wrong++ == 0) found = y, wanted = want;
+    std::memcpy(&out.bytes[at], &now[at], out.size);
   });
-  INFO(found << " in place of " << expected);
+  INFO(found << " in place of " << wanted);
   REQUIRE(wrong == 0);
-  REQUIRE((before == out.bytes));  // nothing beside the output was written
+  REQUIRE((now == out.bytes));  // nothing beside the output was written
 }
 
 }  // namespace expressions
