@@ -59,11 +59,6 @@ bool rows_aligned(const Problem &p, int mode, int operand, int vector);
 // Whether an input is contiguous along a mode; and whether one is neither that nor the same element all along.
 bool reads_along(const Problem &p, const Mode &mode);
 bool jumps_along(const Problem &p, const Mode &mode);
-// Whether there could be a thread for every element of out: then none waits for another, and broadcast.general, which has the least code to
-// fetch and asks the least before it reads, is the fastest (H200, 890 random broadcasts: up to 2^18 elements it is, after that it is not).
-inline bool is_short(const Problem &p, const Device &d) {
-  return p.kept() > 0 && p.kept() <= int64_t(d.processors) * d.threads_per_processor;
-}
 // Steps of a thread: `most` where the device is full all the same, else one; blocks: there would be with one.
 inline int steps_of(int64_t blocks, int most, const Device &d) {
   return blocks <= int64_t(d.processors) * (d.threads_per_processor / kThreads) ? 1 : most;

@@ -187,6 +187,14 @@ template <class Out, class Post, class P, class Index>
 TCU_DEVICE void store_one(const P &p, Index offset, Post value) {
   store(p, static_cast<Out *>(p.out) + offset, Vec<Post, 1>{{value}});
 }
+// The expression of V elements that were read, to element `at` of out and those after it.
+template <class Map, class Acc, class Out, int V, unsigned kOnce, class P, class Index>
+TCU_DEVICE void put_pack(const P &p, const Pack<V, typename Map::Inputs, kOnce> &x, Index at) {
+  Vec<Acc, V> y;
+#pragma unroll
+  for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(apply_at<Map>(p, x, v));
+  store(p, static_cast<Out *>(p.out) + at, y);
+}
 // Params of a call that sets no flag, to those that ask for them.
 struct NoFlags {
   static constexpr int32_t flags = 0;

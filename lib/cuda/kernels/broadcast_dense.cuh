@@ -60,9 +60,9 @@ struct BroadcastDense {
     return v > 1 && p.modes.size() > 1 && p.modes[0].extent >= v && BroadcastGeneral::vector(p) < v && dense(p, 0);
   }
   // Sixteen elements one by one are more than they save.
-  static bool suits(const Problem &p, const Device &d) {
+  static bool suits(const Problem &p, const Device &) {
     const int v = vector_of(p, true);
-    return !is_short(p, d) && (v < 16 || (unsigned(apart(p)) & ~BroadcastGeneral::once(p, v)) == 0);
+    return v < 16 || (unsigned(apart(p)) & ~BroadcastGeneral::once(p, v)) == 0;
   }
   // Bits of the inputs that are laid out otherwise.
   static int apart(const Problem &p) {

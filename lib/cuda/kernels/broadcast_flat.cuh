@@ -19,14 +19,6 @@ struct broadcast_flat {
   template <int W>
   using Elements = Pack<W, typename Map::Inputs>;
 
-  template <int W, class P>
-  TCU_DEVICE static void put(const P &p, Index at, const Elements<W> &x) {
-    Vec<Acc, W> y;
-#pragma unroll
-    for (int v = 0; v < W; ++v) y.at[v] = tcu::convert<Acc>(apply_at<Map>(p, x, v));
-    store(p, static_cast<Out *>(p.out) + at, y);
-  }
-
   // n vectors after `head`.
   template <int W, class P>
   TCU_DEVICE static void sweep(const P &p, Index head, Index n) {
@@ -35,7 +27,7 @@ struct broadcast_flat {
     for (Index at = Index(blockIdx.x) * kThreads + Index(threadIdx.x); at < n; at += step) {
       Elements<W> x;
       load_pack<W, true>(x, p, Offsets<N, Index>{}, 0, head + at * W, 0);
-      put<W>(p, head + at * W, x);
+      put_pack<Map, Acc, Out>(p, x, head + at * W);
     }
   }
 
@@ -54,7 +46,7 @@ struct broadcast_flat {
         if (t < V ? t < head : at < n) {
           Elements<1> x;
           load_pack<1, false>(x, p, start, 0, at, 0);
-          put<1>(p, at, x);
+          put_pack<Map, Acc, Out>(p, x, at);
         }
       }
     } else {
@@ -84,11 +76,6 @@ struct BroadcastFlat {
         if (m.stride[k] != 1 || aligned(k) != aligned(0)) return false;
     }
     return true;
-  }
-  // All ops are shipped for this row, few for broadcast.general.
-  static bool suits(const Problem &p, const Device &d) {
-    if (!is_short(p, d)) return true;
-    return shipped(name_of(instance(p, {}))) && !shipped(name_of(BroadcastGeneral::instance(p, BroadcastGeneral::configure(p, d))));
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;

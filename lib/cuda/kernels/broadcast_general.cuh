@@ -29,13 +29,6 @@ struct broadcast_general {
     }
     return element;
   }
-  template <class P>
-  TCU_DEVICE static void put(const P &p, const Elements &x, const Offsets<N, Index> &o, Index element) {
-    Vec<Acc, V> y;
-#pragma unroll
-    for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(apply_at<Map>(p, x, v));
-    store(p, static_cast<Out *>(p.out) + (o.out + element * Index(p.mode[0].out)), y);
-  }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -47,7 +40,7 @@ struct broadcast_general {
       const Index element = place(p, at, o);
       load_pack<V, false, false, kOnce>(x, p, o, 0, element, 0);  // first: behind a question the compiler would wait for the others
       load_pack<V, false, false, ~kOnce>(x, p, o, 0, element, unsigned(p.detail));
-      put(p, x, o, element);
+      put_pack<Map, Acc, Out>(p, x, o.out + element * Index(p.mode[0].out));
     }
   }
 };

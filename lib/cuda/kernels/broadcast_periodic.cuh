@@ -32,7 +32,6 @@ struct broadcast_periodic {
     const unsigned apart = unsigned(p.detail) & ~kStays;
     const bool moves = (kOnce & ~kStays) != 0 || apart != 0;
     Place<N, Index> to(p, element - row * extent);
-    to.here = {}, to.next = {};
     RowPack<V, Inputs, kOnce> held;
     if (start < whole) load_rows<V, kStays>(held, p, to, Index(0), kStays);
 #pragma unroll 1
@@ -80,7 +79,7 @@ struct BroadcastPeriodic {
   static bool accepts(const Problem &p, const Device &d) { return BroadcastDense::accepts(p, d) && staying(p) != 0; }
 
   // Where instructions are what takes time, as in an outer product; where vectors are read, broadcast.dense is as fast or faster.
-  static bool suits(const Problem &p, const Device &d) { return !is_short(p, d) && !reads_vectors(p); }
+  static bool suits(const Problem &p, const Device &) { return !reads_vectors(p); }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     constexpr int64_t kSide = 4096;  // vectors side by side where a period is short: what is read at a time is one place then
     LaunchConfig c;

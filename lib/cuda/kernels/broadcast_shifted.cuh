@@ -1,6 +1,7 @@
 // broadcast.shifted: out's rows, the runs along its fastest mode, begin anywhere ('K', 'K K ...'): a view, or what is not aligned.
 // Rows are cut where out's memory is: V elements from an aligned address on are written as one vector, by one thread, and p.detail such
-// pieces there are in a row at most. What is left at a row's two ends goes one by one. An input that lies under the same
+// pieces there are in a row at most. What is left at a row's two ends goes one by one (several at a time were slower:
+// a block's registers are what there may be in flight). An input that lies under the same
 // piece as out does is read as a vector; one with a stride of 0 (kOnce, a bit an input) as one element; any other element by element.
 // In place: an element is written by the thread that read it, after it did.
 #pragma once
@@ -13,15 +14,7 @@ template <class Map, class Acc, class Out, class Index, unsigned kOnce>
 struct broadcast_shifted {
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, V = kVector<Inputs, Out>;
-  static constexpr int kResident = N <= 3 && sizeof(Acc) <= 4 ? 6 : 4;  // registers are what limits it
-
-  template <int W, unsigned kOne, class P>
-  TCU_DEVICE static void put(const P &p, const Pack<W, Inputs, kOne> &x, Index at) {
-    Vec<Acc, W> y;
-#pragma unroll
-    for (int v = 0; v < W; ++v) y.at[v] = tcu::convert<Acc>(apply_at<Map>(p, x, v));
-    store(p, static_cast<Out *>(p.out) + at, y);
-  }
+  static constexpr int kResident = N <= 3 && sizeof(Acc) <= 4 ? 8 : 4;  // registers are what limits it
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -38,18 +31,13 @@ struct broadcast_shifted {
         Pack<V, Inputs, kOnce> x;
         load_pack<V, false, false, kOnce>(x, p, o, 0, first, 0);
         load_pack<V, false, false, ~kOnce>(x, p, o, 0, first, find_accesses<V>(Inputs{}, p, o, 0, first));
-        put(p, x, o.out + first);
+        put_pack<Map, Acc, Out>(p, x, o.out + first);
       } else {
-        const auto clamped = [&](Index e) { return e < 0 ? Index(0) : e < extent ? e : extent - 1; };
-        constexpr int kTogether = V < 4 ? V : 4;  // are read before the first of them is written
 #pragma unroll 1
-        for (Index from = first; from < first + V; from += kTogether) {
-          Pack<1, Inputs> x[kTogether];
-#pragma unroll
-          for (int v = 0; v < kTogether; ++v) load_pack<1, false>(x[v], p, o, 0, clamped(from + v), 0);
-#pragma unroll
-          for (int v = 0; v < kTogether; ++v)
-            if (from + v == clamped(from + v)) put(p, x[v], o.out + (from + v));
+        for (Index e = first < 0 ? 0 : first; e < first + V && e < extent; ++e) {
+          Pack<1, Inputs> x;
+          load_pack<1, false>(x, p, o, 0, e, 0);
+          put_pack<Map, Acc, Out>(p, x, o.out + e);
         }
       }
     }
@@ -71,9 +59,9 @@ struct BroadcastShifted {
     return v > 1 && p.modes.size() > 0 && p.modes[0].stride[0] == 1 && p.modes[0].extent >= v && pieces(p) <= INT32_MAX;
   }
   // Where broadcast.general would take less than vectors, and rows are long enough for some.
-  static bool suits(const Problem &p, const Device &d) {
+  static bool suits(const Problem &p, const Device &) {
     const int v = vector_of(p, true);
-    return !is_short(p, d) && BroadcastGeneral::vector(p) < v && p.modes[0].extent >= 4 * v;
+    return BroadcastGeneral::vector(p) < v && p.modes[0].extent >= 4 * v;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;

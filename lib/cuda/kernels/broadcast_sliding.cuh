@@ -100,10 +100,7 @@ struct broadcast_sliding {
       for (int k = 0; k < kAhead; ++k) {
         if (step + k * c.sliders >= c.left) continue;
         if constexpr (kShared) read_staged(x[k], staged, c.place);
-        Vec<Acc, V> y;
-#pragma unroll
-        for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(apply_at<Map>(p, x[k], v));
-        store(p, static_cast<Out *>(p.out) + to[k].out, y);
+        put_pack<Map, Acc, Out>(p, x[k], to[k].out);
       }
     }
   }
@@ -224,7 +221,7 @@ struct BroadcastSliding {
   // that stay and of single elements, as in an outer product: then instructions are what takes time. But nothing is compiled for it
   // where that row's function is there.
   static bool suits(const Problem &p, const Device &d) {
-    if (kShared || p.empty() || p.modes.size() == 1 || is_short(p, d)) return false;
+    if (kShared || p.empty() || p.modes.size() == 1) return false;
     const LaunchConfig own = configure(p, d);
     const int mode = own.detail >> 16;
     if (p.modes[mode].extent < 8) return false;

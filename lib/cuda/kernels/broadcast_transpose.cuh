@@ -114,10 +114,7 @@ struct broadcast_transpose {
 #pragma unroll
       for (int k = 0; k < kItems; ++k) {
         if (x * V >= tile.left[0] || y + k * kRows >= tile.left[1]) continue;
-        Vec<Acc, V> r;
-#pragma unroll
-        for (int v = 0; v < V; ++v) r.at[v] = tcu::convert<Acc>(apply_at<Map>(p, elements[k], v));
-        store(p, static_cast<Out *>(p.out) + (start + (y + k * kRows) * Index(p.mode[t].out)), r);
+        put_pack<Map, Acc, Out>(p, elements[k], start + (y + k * kRows) * Index(p.mode[t].out));
       }
     }
   }
@@ -170,8 +167,8 @@ struct BroadcastTranspose {
   }
   // Where a row of out fills a tile's, and registers hold what a thread reads. What is short is in the L2 cache, whose lines
   // broadcast.general may touch several times, and it waits at no barriers.
-  static bool suits(const Problem &p, const Device &d) {
-    if (is_short(p, d) || p.modes[0].extent < side(p) || (p.n_inputs > 2 && vector(p) == 1)) return false;
+  static bool suits(const Problem &p, const Device &) {
+    if (p.modes[0].extent < side(p) || (p.n_inputs > 2 && vector(p) == 1)) return false;
     return p.bytes() >= (p.n_inputs == 1 ? 2 << 20 : 4 << 20);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
