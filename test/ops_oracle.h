@@ -40,10 +40,11 @@ struct Oracle {
   L ulp_complex = 4;                        // normwise: the larger error of the two parts in ulp of |result|
   bool any_size = false;                    // complex: nothing leaves the range on the way, so it is tried on all of it
   Args args = Args::all;
-  L floor = 0;                              // errors are in ulp of max(|result|, floor, size(x, y, z))
+  L floor = 0;                              // errors are in ulp of max(|result|, size(x, y, z), and in float64 floor)
   std::function<L(L, L, L)> size = nullptr;
   std::function<L(Z, Z, Z)> size_complex = nullptr;
   bool tiny_factor = false;                 // x times what may be subnormal: also in ulp of |x| * the least normal number
+  bool tiny_factor64 = false;               // the same, but of float64 only
 };
 
 inline L sigmoid(L x) { return 1 / (1 + expl(-x)); }
@@ -148,22 +149,21 @@ inline std::map<std::string, Oracle> make_oracles() {
 
   exact("relu", REAL(x <= 0 ? 0 : x), INT(x < 0 ? 0 : x));
   exact("relu6", REAL(x <= 0 ? 0 : (x > 6 ? 6 : x)), INT(x < 0 ? 0 : (x > 6 ? 6 : x)));
-  lib("sigmoid", 3, 3, REAL(sigmoid(x)));
+  lib("sigmoid", 2, 3, REAL(sigmoid(x)));
   lib("hardsigmoid", 1.6L, 1.6L, REAL(std::isnan(x) ? x : std::clamp((x + 3) / 6, L(0), L(1))));
-  lib("logsigmoid", 3, 3, REAL(-softplus(-x)));
-  lib("softplus", 3, 3, REAL(softplus(x)));
+  lib("logsigmoid", 2, 3, REAL(-softplus(-x)));
+  lib("softplus", 2, 3, REAL(softplus(x)));
   lib("softsign", 1.6L, 1.6L, REAL(std::isinf(x) ? copysignl(1, x) : x / (1 + fabsl(x))));
   lib("elu", 2, 2, REAL(x > 0 ? x : expm1l(x)));
-  lib("selu", 3, 3, REAL(1.05070098735548049342L * (x > 0 ? x : 1.67326324235437728482L * expm1l(x))));
-  lib("gelu", 5, 5, REAL(x == -inf ? -0.0L : x * Phi(x)));
-  lib("gelu_tanh", 5, 5, REAL(x == -inf ? -0.0L : x / (1 + expl(-2 * gelu_u(x)))));
-  lib("silu", 4, 4, REAL(x == -inf ? -0.0L : x / (1 + expl(-x))));
-  lib("mish", 4, 4, REAL(x == -inf ? -0.0L : x * tanhl(softplus(x))));
-  lib("hardswish", 2.1L, 2.1L, REAL(x <= -3 ? 0 : (x >= 3 ? x : x * (x + 3) / 6)));
-  // The exponential of -x^2 / 2 magnifies the rounding of its argument; of the tails only the absolute error is bounded.
+  lib("selu", 2, 3, REAL(1.05070098735548049342L * (x > 0 ? x : 1.67326324235437728482L * expm1l(x))));
+  lib("gelu", 2, 5, REAL(x == -inf ? -0.0L : x * Phi(x)));
+  lib("gelu_tanh", 2, 5, REAL(x == -inf ? -0.0L : x / (1 + expl(-2 * gelu_u(x)))));
+  lib("silu", 2, 4, REAL(x == -inf ? -0.0L : x / (1 + expl(-x))));
+  lib("mish", 2, 4, REAL(x == -inf ? -0.0L : x * tanhl(softplus(x))));
+  lib("hardswish", 2, 2.1L, REAL(x <= -3 ? 0 : (x >= 3 ? x : x * (x + 3) / 6)));
+  // In float64 the exponential of -x^2 / 2 magnifies the rounding of its argument; of the tails only the absolute error is bounded.
   for (const char *name : {"gelu", "gelu_tanh"}) t[name].floor = 0x1p-4L;
-
-  for (const char *name : {"silu", "mish"}) t[name].tiny_factor = true;
+  for (const char *name : {"silu", "mish"}) t[name].tiny_factor64 = true;
 
   exact("isnan", REAL(std::isnan(x)), INT(0), CPLX(std::isnan(x.real()) || std::isnan(x.imag())));
   exact("isinf", REAL(std::isinf(x)), INT(0), CPLX(std::isinf(x.real()) || std::isinf(x.imag())));
@@ -449,8 +449,9 @@ L error_of(const Oracle &o, const Arguments<T> &a, G got) {
   } else if constexpr (is_float<T>) {
     L size = o.size ? o.size(a[0], a[1], a[2]) : 0;
     if (size > std::numeric_limits<T>::max() / 4) return 0;  // a term overflows
-    if (o.tiny_factor && want != 0) size = std::max(size, fabsl(a[0]) * std::numeric_limits<T>::min());
-    return error_in_ulp(got, want, std::isfinite(size) ? std::max(size, want == 0 ? 0 : o.floor) : 0);
+    const bool wide = is_same<T, double>;
+    if ((o.tiny_factor || (o.tiny_factor64 && wide)) && want != 0) size = std::max(size, fabsl(a[0]) * std::numeric_limits<T>::min());
+    return error_in_ulp(got, want, std::isfinite(size) ? std::max(size, want == 0 || !wide ? 0 : o.floor) : 0);
   } else {
     using R = real_t<T>;
     T g;

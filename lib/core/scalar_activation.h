@@ -1,5 +1,6 @@
 // namespace tcu::m: activations and their gradients. They are written so that no term overflows, cancels or meets
-// 0 * Inf: at -Inf and Inf the value is the limit. Tails below 2^-6 of an activation are as exact as its terms, not 2 ulp.
+// 0 * Inf: at -Inf and Inf the value is the limit. float32 activations are within 2 ulp everywhere; float64 has the plain formulas,
+// whose tails below 2^-6 are as exact as their terms. Gradients are plain formulas in both.
 #pragma once
 #include "core/scalar_math.h"
 
@@ -13,11 +14,83 @@ template <class T> TCU_FN T relu(T x) { return x <= T(0) ? T(0) : x; }
 template <class T> TCU_FN T relu6(T x) { return x <= T(0) ? T(0) : (x > T(6) ? T(6) : x); }
 template <class T> TCU_FN T leaky_relu(T x, T slope) { return x > 0 ? x : x * slope; }
 
-template <class T> TCU_FN T sigmoid(T x) {
+// ---- float32 within 2 ulp ----
+// A plain formula adds up the roundings of exp, of a sum, a product and a quotient; and of exp(y) a rounding of y is y ulp. So
+// the functions below keep e^y = 2^k (1 + rest) unrounded, and a quotient takes the exact remainder of its first approximation
+// (Markstein 1990, "Computation of elementary functions on the IBM RISC System/6000 processor"). That makes good an approximate
+// reciprocal too, which saves the instructions of the division. All else is IEEE, the same bits on host and device. 16-bit ops
+// go through the same functions: gelu_tanh and mish take eight instructions more than the plain formulas, the others one or fewer.
+
+// Within 1 ulp, for normal d whose reciprocal is normal.
+TCU_FN float reciprocal(float d) {
+#if TCU_DEVICE_CODE
+  float r;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(d));
+  return r;
+#else
+  return 1 / d;
+#endif
+}
+
+// e^(y + tail) = 2^-bias scale (1 + rest) for y in [-126 - bias, 0], |tail| <= 2^-16, NaN for NaN; the bias keeps scale normal.
+// The error of rest is below 2^-24. ln2 in two parts (Cody and Waite 1980), and a minimax polynomial.
+struct SplitExp {
+  float scale, rest;
+};
+template <int bias> TCU_FN SplitExp split_exp(float y, float tail = 0) {
+  constexpr float shift = 0x1.8p23f + (127 + bias);  // adding it rounds to an integer, whose low bits are the exponent of scale
+  float t = m::fma(y, 0x1.715476p+0f, shift), k = t - shift;  // log2(e)
+  float r = m::fma(k, -0x1.62e43p-1f, y) + m::fma(k, 0x1.05c61p-29f, tail);
+  float p = m::fma(r, 0x1.6ad14ap-10f, 0x1.123f3p-7f);
+  p = m::fma(r, p, 0x1.55584ep-5f);
+  p = m::fma(r, p, 0x1.55548ap-3f);
+  p = m::fma(r, p, 0x1.fffffcp-2f);
+  return {from_bits(to_bits(t) << 23), m::fma(r * r, p, r)};
+}
+// The bias where results may be subnormal. Beyond kFar e^-|x|, and |x| times that, is rounded to 0.
+inline constexpr int kExpBias = 64;
+inline constexpr float kExpUnbias = 0x1p-64f, kFar = 110;
+TCU_FN float joined(SplitExp e) { return m::fma(e.scale, e.rest, e.scale) * kExpUnbias; }
+
+// v s(y), s the sigmoid and y <= 0, given as its exponential. For positive x, x s(x) is x - x s(-x).
+TCU_FN float times_sigmoid(float v, SplitExp y) {
+  float e = joined(y), r = reciprocal(1 + e), q = v * r;
+  q = m::fma(q, y.rest, q);
+  q = m::fma(m::fma(-q, e, m::fma(v, y.rest, v - q)), r, q);  // the remainder is v (1 + rest) - q (1 + e)
+  return q * y.scale * kExpUnbias;
+}
+
+// For float64, and for gradients.
+template <class T> TCU_FN T sigmoid_plain(T x) {
   T e = m::exp(-abs_float(x));
   return (x < 0 ? e : T(1)) / (T(1) + e);
 }
-template <class T> TCU_FN T softplus(T x) { return (x > 0 ? x : T(0)) + m::log1p(m::exp(-abs_float(x))); }
+template <class T> TCU_FN T sigmoid(T x) {
+  if constexpr (is_same<T, float>) {
+    float s = times_sigmoid(1, split_exp<kExpBias>(-m::min(abs_float(x), kFar)));
+    return x < 0 ? s : 1 - s;
+  } else {
+    return sigmoid_plain(x);
+  }
+}
+// float32: log1p(e) = e (1 + e w) for e = e^-|x| <= 1, w by a minimax polynomial in e - 1/2.
+template <class T> TCU_FN T softplus(T x) {
+  if constexpr (is_same<T, float>) {
+    SplitExp y = split_exp<kExpBias>(-m::min(abs_float(x), kFar));
+    float n = 1 + y.rest, e = n * y.scale * kExpUnbias, c = e - 0.5f, w = m::fma(c, -0x1.965856p-9f, 0x1.c0a35cp-8f);
+    w = m::fma(c, w, -0x1.5031b6p-7f);
+    w = m::fma(c, w, 0x1.11620ap-6f);
+    w = m::fma(c, w, -0x1.d96d98p-6f);
+    w = m::fma(c, w, 0x1.a27fep-5f);
+    w = m::fma(c, w, -0x1.7de106p-4f);
+    w = m::fma(c, w, 0x1.6f0d7cp-3f);
+    w = m::fma(c, w, -0x1.833704p-2f);
+    float v = m::fma(n * e, w, y.rest);
+    return (x > 0 ? x : 0.0f) + m::fma(y.scale, v, y.scale) * kExpUnbias;
+  } else {
+    return (x > 0 ? x : T(0)) + m::log1p(m::exp(-abs_float(x)));
+  }
+}
 template <class T> TCU_FN T logsigmoid(T x) { return -softplus(-x); }
 template <class T> TCU_FN T hardsigmoid(T x) { return x <= -3 ? T(0) : (x >= 3 ? T(1) : (x + T(3)) / T(6)); }
 template <class T> TCU_FN T hardswish(T x) { return x <= -3 ? T(0) : (x >= 3 ? x : x * ((x + T(3)) / T(6))); }
@@ -30,29 +103,76 @@ template <class T> TCU_FN T elu(T x) { return x > 0 ? x : m::expm1(x); }
 // Klambauer et al. 2017, "Self-Normalizing Neural Networks".
 inline constexpr double selu_lambda = 1.0507009873554804934, selu_alpha = 1.6732632423543772848;
 template <class T> TCU_FN T selu(T x) {
-  return x > 0 ? T(selu_lambda) * x : T(selu_lambda * selu_alpha) * m::expm1(x);
+  if constexpr (is_same<T, float>) {
+    constexpr float factor = float(selu_lambda * selu_alpha), factor_low = float(selu_lambda * selu_alpha - factor);
+    SplitExp y = split_exp<0>(-m::min(abs_float(x), 30.0f));
+    float less = y.scale - 1, more = y.scale * y.rest;  // e^y - 1 = less + more, both exact
+    float high = less + more, low = (less - high) + more;
+    float negative = m::fma(factor, high, m::fma(factor, low, factor_low * high));
+    return x < 0 ? negative : float(selu_lambda) * x;
+  } else {
+    return x > 0 ? T(selu_lambda) * x : T(selu_lambda * selu_alpha) * m::expm1(x);
+  }
 }
 
-// x * Phi(x), by erfc: 1 + erf cancels for negative x.
+// x Phi(x), by erfc: 1 + erf cancels for negative x.
 template <class T> TCU_FN T erfc_fast(T x) {
   if constexpr (is_same<T, float>) return ::erfcf(x);
   else return ::erfc(x);
 }
+// float32: for a = |x|, Phi(-a) = e^(-a^2/2) (1 + p) / (2 (1.25 + a)), p by a minimax polynomial in (a - 3.625) / (a + 3.625)
+// (after Shepherd and Laframboise 1981, "Chebyshev approximation of (1 + 2x) exp(x^2) erfc x in 0 <= x < inf"). From 14.5 on the
+// product with a is 0. 1.25 makes p flat at 0, where the error of its argument would count most.
 template <class T> TCU_FN T gelu(T x) {
-  x = bound_below(x);
-  return T(0.5) * x * erfc_fast(T(-0.70710678118654752440) * x);
+  if constexpr (is_same<T, float>) {
+    float a = m::min(abs_float(x), 14.5f), z = a * a;
+    SplitExp y = split_exp<kExpBias>(-0.5f * z, -0.5f * m::fma(a, a, -z));
+    float q = (a - 3.625f) * reciprocal(a + 3.625f), p = m::fma(q, 0x1.5103f4p-12f, 0x1.48p-11f);
+    p = m::fma(q, p, -0x1.463bfp-9f);
+    p = m::fma(q, p, -0x1.3469bcp-9f);
+    p = m::fma(q, p, 0x1.8051f8p-6f);
+    p = m::fma(q, p, -0x1.a449bap-5f);
+    p = m::fma(q, p, 0x1.41da24p-5f);
+    p = m::fma(q, p, 0x1.26012p-4f);
+    p = m::fma(q, p, -0x1.257b32p-2f);
+    p = m::fma(q, p, 0x1.56af6ep-8f);
+    float w = m::fma(1 + y.rest, p, y.rest), d = 1.25f + a, d_low = 1.25f - d + a, r = reciprocal(d);
+    float v = a * r;
+    v = m::fma(v, w, v);
+    float rest = m::fma(-v, d_low, m::fma(a, w, m::fma(-v, d, a)));
+    v = m::fma(rest, r, v) * y.scale * (0.5f * kExpUnbias);
+    return x < 0 ? -v : x - v;
+  } else {
+    x = bound_below(x);
+    return T(0.5) * x * erfc_fast(T(-0.70710678118654752440) * x);
+  }
 }
 // 0.5 x (1 + tanh u) = x sigmoid(2u), u = sqrt(2/pi) (x + 0.044715 x^3).
 template <class T> TCU_FN T gelu_tanh_2u(T x) {
   return x * (T(1.5957691216057307117) + T(0.071354816272600248) * x * x);
 }
 template <class T> TCU_FN T gelu_tanh(T x) {
-  x = bound_below(x);
-  return x * m::sigmoid(gelu_tanh_2u(x));
+  if constexpr (is_same<T, float>) {
+    // 2u in two parts. The high part of the first coefficient is short, so that nothing is lost where it is taken from g.
+    constexpr float c0 = 0x1.98845p+0f, c0_low = 0x1.9ea1b2p-23f, c2 = 0x1.2444f2p-4f, c2_low = 0x1.49b16ap-29f;
+    float a = m::min(abs_float(x), 11.0f), z = a * a, z_low = m::fma(a, a, -z);
+    float g = m::fma(c2, z, c0), g_low = m::fma(c2, z, c0 - g) + m::fma(c2, z_low, m::fma(c2_low, z, c0_low));
+    float u = -a * g, u_low = -m::fma(a, g_low, m::fma(a, g, u));
+    float v = times_sigmoid(a, split_exp<kExpBias>(u, u_low));
+    return x < 0 ? -v : x - v;
+  } else {
+    x = bound_below(x);
+    return x * sigmoid_plain(gelu_tanh_2u(x));
+  }
 }
 template <class T> TCU_FN T silu(T x) {
-  x = bound_below(x);
-  return x * m::sigmoid(x);
+  if constexpr (is_same<T, float>) {
+    float a = m::min(abs_float(x), kFar), v = times_sigmoid(a, split_exp<kExpBias>(-a));
+    return x < 0 ? -v : x - v;
+  } else {
+    x = bound_below(x);
+    return x * sigmoid_plain(x);
+  }
 }
 // tanh(log(1 + e)) = n / (n + 2), n = e (e + 2); it is 1 in double from x = 20 on.
 template <class T> TCU_FN T mish_tanh(T x) {
@@ -60,9 +180,23 @@ template <class T> TCU_FN T mish_tanh(T x) {
   T n = e * (e + T(2));
   return n / (n + T(2));
 }
+// float32, with e = e^-|x|: that is e (1 + f) / (1 + 2 f (1 + f)) with f = e / 2 for negative x, else (1 + 2 f) / (1 + 2 f (1 + f))
+// with f = e.
 template <class T> TCU_FN T mish(T x) {
-  x = bound_below(x);
-  return x < 20 ? x * mish_tanh(x) : x;
+  if constexpr (is_same<T, float>) {
+    float a = m::min(abs_float(x), kFar);
+    SplitExp y = split_exp<kExpBias>(-a);
+    float e = joined(y), twice = x < 0 ? e : e + e, f = 0.5f * twice, square = f * twice;  // 2 f and 2 f^2
+    float g = x < 0 ? f : twice, w = x < 0 ? m::fma(y.rest, g, g) + y.rest : g;
+    float r = reciprocal(1 + twice + square), q = a * r;
+    q = m::fma(q, w, q);
+    q = m::fma(m::fma(-q, square, m::fma(-q, twice, m::fma(a, w, a - q))), r, q);
+    q = x < 0 ? q * y.scale * kExpUnbias : q;
+    return x < kFar ? copysign_float(q, x) : x;
+  } else {
+    x = bound_below(x);
+    return x < 20 ? x * mish_tanh(x) : x;
+  }
 }
 
 // ---- gradients ----
@@ -80,15 +214,15 @@ template <class T> TCU_FN T hardsigmoid_grad(T dy, T x) { return ((x <= -3) | (x
 template <class T> TCU_FN T hardswish_grad(T dy, T x) {
   return x <= -3 ? T(0) : (x >= 3 ? dy : dy * ((T(2) * x + T(3)) / T(6)));
 }
-template <class T> TCU_FN T softplus_grad(T dy, T x) { return dy * m::sigmoid(x); }
-template <class T> TCU_FN T logsigmoid_grad(T dy, T x) { return dy * m::sigmoid(-x); }
+template <class T> TCU_FN T softplus_grad(T dy, T x) { return dy * sigmoid_plain(x); }
+template <class T> TCU_FN T logsigmoid_grad(T dy, T x) { return dy * sigmoid_plain(-x); }
 template <class T> TCU_FN T softsign_grad(T dy, T x) {
   T d = T(1) + abs_float(x);
   return dy / d / d;
 }
 template <class T> TCU_FN T silu_grad(T dy, T x) {
   x = bound_both(x, limits<T>::max());
-  return dy * (m::sigmoid(x) * (T(1) + x * m::sigmoid(-x)));
+  return dy * (sigmoid_plain(x) * (T(1) + x * sigmoid_plain(-x)));
 }
 template <class T> TCU_FN T gelu_grad(T dy, T x) {
   x = bound_both(x, T(100));
@@ -99,7 +233,7 @@ template <class T> TCU_FN T gelu_tanh_grad(T dy, T x) {
   x = bound_both(x, T(100));
   T v = gelu_tanh_2u(x);
   T dv = T(1.5957691216057307117) + T(3 * 0.071354816272600248) * x * x;
-  return dy * (m::sigmoid(v) * (T(1) + x * dv * m::sigmoid(-v)));
+  return dy * (sigmoid_plain(v) * (T(1) + x * dv * sigmoid_plain(-v)));
 }
 // d/dx [x t(x)] = t + x sigmoid(x) (1 - t^2), t = tanh(softplus(x)); 1 - t^2 = 4 (n + 1) / (n + 2)^2.
 template <class T> TCU_FN T mish_grad(T dy, T x) {
@@ -108,7 +242,7 @@ template <class T> TCU_FN T mish_grad(T dy, T x) {
   T n = e * (e + T(2));
   T t = x < 20 ? n / (n + T(2)) : T(1);
   T q = x < 20 ? T(4) * (n + T(1)) / ((n + T(2)) * (n + T(2))) : T(0);
-  return dy * (t + x * m::sigmoid(x) * q);
+  return dy * (t + x * sigmoid_plain(x) * q);
 }
 
 }  // namespace tcu::m
