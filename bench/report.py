@@ -88,6 +88,14 @@ def number(x, digits=1):
     return f"{x:.{digits}f}"
 
 
+def duration(us):
+    """In the unit that it is read in: a process's start in seconds, a call in microseconds."""
+    if us is None:
+        return ""
+    size, unit = next(((size, unit) for size, unit in ((1e6, "s"), (1e3, "ms")) if us >= size / 10), (1, "us"))
+    return f"{us / size:.2f} {unit}"
+
+
 def by_case(rows):
     """{key: {who: row}}, in the order of appearance."""
     cases = {}
@@ -144,12 +152,12 @@ def markdown(result):
             "time over ours (above 1: we are faster). docs/performance.md says how to read it.\n\n")
     body = table([line for _, line in lines], ["case", "dtype", "expr", "kernel", "us", "GB/s", "ceiling GB/s",
                                                "fraction", "", "fastest peer", "ratio", "peers (us)"])
-    first = [[r["who"], r["case"], number(r["us"] / 1e6, 2) if r["us"] else "", number(r["bytes"] / 1e6) if r["bytes"] else "",
-              r.get("note", r["method"])] for r in result["rows"] if r["family"] == FIRST]
+    first = [[r["who"], r["case"], duration(r["us"]), number(r["bytes"] / 1e6) if r["bytes"] else "", r.get("note", r["method"])]
+             for r in result["rows"] if r["family"] == FIRST]
     body += side_by_side(result, "Short work as a CUDA graph, microseconds a call", "graph_us", ["tcuops", "cub", "cublas", "torch"])
     body += side_by_side(result, "The same on operands in the L2 cache, microseconds a call", "graph_cached_us", ["tcuops", "cub", "cublas"])
     body += side_by_side(result, "Energy, joules for 10^9 elements, the idle device's not counted", "joule", ["tcuops", "cub", "cublas"])
-    body += section("Time to the first result, and what it takes to have the library", ["who", "what", "s", "MB", ""], first)
+    body += section("Time to the first result, and what it takes to have the library", ["who", "what", "time", "MB", ""], first)
     ceilings = table([[p["ceiling"], f"{p['bytes']:.0f}", number(p["us"]), number(p["gbps"]), p["variant"]]
                       for p in result.get("ceilings", [])], ["mix", "bytes", "us", "GB/s", "best variant"])
     return head + body + "\n\n## Ceilings\n\n" + ceilings + "\n"
