@@ -38,6 +38,10 @@ inline void encode(tcu_dtype_t d, void *to, double x) {
 inline double decode(tcu_dtype_t d, const void *from) {
   return with_type(d, [&](auto t) { return std::memcpy(&t, from, sizeof t), tcu::convert<double>(t); });
 }
+inline double rounded(tcu_dtype_t d, double x) {
+  unsigned char bytes[16];
+  return encode(d, bytes, x), decode(d, bytes);
+}
 
 // A strided tensor inside a larger allocation: margins before and after, gaps, elements in any order.
 class Tensor {

@@ -13,7 +13,7 @@ namespace problems {
 
 using support::Rng;
 using support::Sizes;
-using tensors::base_of, tensors::decode, tensors::encode, tensors::with_type;
+using tensors::base_of, tensors::decode, tensors::encode, tensors::rounded, tensors::with_type;
 
 inline bool has_cuda() {
   int32_t n = 0;
@@ -43,11 +43,6 @@ template <class Cases, class F>
 void for_cases(Rng &rng, const Cases &cases, F f) {
   for (const auto &c : cases)
     if (is_chosen(rng)) f(c);
-}
-
-inline double rounded(tcu_dtype_t d, double x) {
-  unsigned char bytes[16];
-  return encode(d, bytes, x), decode(d, bytes);
 }
 
 // How far two neighbours of x are apart when they are stored as d, at most.
