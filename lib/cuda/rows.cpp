@@ -18,6 +18,7 @@
 #include "kernels/reduce_small.cuh"
 #include "kernels/reduce_split.cuh"
 #include "kernels/reduce_strided.cuh"
+#include "kernels/reduce_tensor.cuh"
 #include "kernels/reduce_virtual.cuh"
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_along.cuh"
@@ -141,6 +142,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceStrided>("reduce.strided", Family::reduce),
     row<rows::ReduceGeneral>("reduce.general", Family::reduce),
     row<rows::ReduceVirtual>("reduce.virtual", Family::reduce),  // as sliding_shared
+    row<rows::ReduceTensor>("reduce.tensor", Family::reduce),
     row<rows::ScanSplit>("scan.split", Family::scan),
     row<rows::ScanLookback>("scan.lookback", Family::scan),
     row<rows::ScanLines>("scan.lines", Family::scan),

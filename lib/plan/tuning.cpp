@@ -28,6 +28,7 @@ constexpr Tuning table[] = {
     {"reduce.strided",      0,    0,     16},  // untuned
     {"reduce.shifted",      0,    0,     4},   // untuned: as reduce.split
     {"reduce.split",        0,    0,     4},   // blocks that the elements are cut for: as many as are resident
+    {"reduce.tensor",       0,    0,     kPlain},  // as reduce.small
     {"reduce.general",      0,    0,     16},  // untuned
     {"scan.lookback",       0,    0,     3},   // as many as are resident
     {"scan.lines",          0,    0,     16},  // untuned

@@ -22,6 +22,7 @@ struct Case {
   int32_t dim;
   bool scan;
   tcu_reduce_op_t op = TCU_REDUCE_SUM;
+  const char *kernel = nullptr;
 };
 
 }  // namespace
@@ -36,6 +37,7 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
       {"rows of every alignment, in parts", {97, 40000 / scale}, 1, false},
       {"one long variance, in parts", {(1 << 21) / scale + 3}, 0, false, TCU_REDUCE_VAR},
       {"few outputs, logarithms in parts", {96, 40000 / scale}, 1, false, TCU_REDUCE_LOGSUMEXP},
+      {"one long sum on tensor cores, in parts", {(1 << 21) / scale + 3}, 0, false, TCU_REDUCE_SUM, "reduce.tensor"},
       {"a sum each for a block", {5000 / scale, 200}, 0, false},
       {"one long scan", {(1 << 20) / scale + 1}, 0, true},
       {"scans of lines", {700, 1000 / scale}, 0, true},
@@ -49,9 +51,11 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
   const Expr twice({input(0), input(0), op(TCU_OP_ADD)}), differ({input(0), input(1), op(TCU_OP_NE)});
   tcu_options_t options = TCU_OPTIONS_INIT, busy = TCU_OPTIONS_INIT;
   options.stream = own.handle, busy.stream = other.handle;
+  const tcu_options_t plain = options;
 
   for (const Case &c : cases) {
     INFO(c.name);
+    options.kernel = c.kernel;
     int64_t n = 1;
     for (const int64_t e : c.extents) n *= e;
     std::vector<int64_t> folded = c.extents;
@@ -69,7 +73,7 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
       else OK(tcu_reduce(cuda(), &out, c.op, nullptr, 1, &in, 1, &c.dim, &options));
       if (i < 0) continue;
       const tcu_tensor_t slot{static_cast<uint8_t *>(wrong.data) + i, &one, nullptr, TCU_BOOL, 1};
-      OK(tcu_reduce(cuda(), &slot, TCU_REDUCE_ANY, differ.handle, 2, bits, 1, &flat, &options));
+      OK(tcu_reduce(cuda(), &slot, TCU_REDUCE_ANY, differ.handle, 2, bits, 1, &flat, &plain));
     }
     CHECK(wrong.get<uint8_t>(size_t(repeats)) == std::vector<uint8_t>(size_t(repeats), 0));
   }

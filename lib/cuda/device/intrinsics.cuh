@@ -196,6 +196,17 @@ TCU_DEVICE unsigned pick_halves(unsigned x, unsigned y) {
 #endif
 }
 
+// A word of which the lowest n bits are set: none for n < 0, all for n > 31.
+TCU_DEVICE unsigned lowest_bits(int n) {
+#if TCU_DEVICE_CODE
+  unsigned mask;
+  asm("bmsk.clamp.b32 %0, 0, %1;" : "=r"(mask) : "r"(n > 0 ? n : 0));
+  return mask;
+#else
+  return n <= 0 ? 0u : n >= 32 ? ~0u : (1u << n) - 1;
+#endif
+}
+
 // One word of Bytes from global to shared memory, both aligned to it. From 4 bytes on it arrives behind the thread's back where
 // the machine can do that: after await_copies<n>() in all groups of copies but the thread's last n, closed by end_of_copies().
 template <int Bytes>

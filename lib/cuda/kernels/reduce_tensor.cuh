@@ -1,0 +1,299 @@
+// reduce.tensor: sums and means along a contiguous mode, of elements or of their products with weights, on tensor cores ('R K', 'R').
+// A product of the elements with a column of ones has in each row the sum of what four neighbouring lanes, a quad, have read, 16 bytes
+// each (tcu/row_sums.cuh). p.lanes threads (a power of two up to the block) have a segment: half a quad, a quad or several, whose sums
+// are added as in every other kernel. These are the variants of Dakkak et al. 2019, 4 ("Accelerating reduction and scan using tensor core
+// units"): Reduction_16 and Reduction_16N with 2 to 8 lanes, Reduction_256 and Reduction_256N with a warp, the block-level reduction with
+// more, and the grid-level one with p.split > 1, in one launch and in a fixed order (device/split.cuh).
+// p.detail >= 0: a thread has 1 << p.detail pieces of 16 bytes of a segment, and as many segments as make kItems pieces; < 0: all of a
+// segment, kItems pieces at a time. kDense: segments lie one after another and begin anywhere; a piece that two share is read for
+// both, zeros in place of what is not the segment's. Else every segment is whole pieces.
+// With two inputs, the second the same for every segment, each element is multiplied by its weight (2.4, their matrix times a vector).
+#pragma once
+#include "device/bulk.cuh"
+#include "device/map.cuh"
+#include "device/split.cuh"
+#include "tcu/row_sums.cuh"
+
+namespace tcu::cuda {
+TCU_FN constexpr int tensor_resident(int element_bytes, int sum_bytes) { return element_bytes == 4 || sum_bytes > 4 ? 3 : 4; }  // spill nothing
+TCU_FN constexpr int tensor_items(int inputs) { return 8 / inputs; }  // pieces of each that a thread has in flight
+}
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+template <class Map, class Op, class Acc, class Out, class Index, bool kDense>
+struct reduce_tensor {
+  using T = first_of<typename Map::Inputs>;
+  using F = fold_t<Op, Acc, Index>;
+  using State = typename F::State;
+  using Sums = RowSums<T>;
+  static constexpr bool kWeighted = Map::Inputs::size == 2;
+  static constexpr int kItems = tensor_items(Map::Inputs::size), E = 16 / int(sizeof(T)), kResident = tensor_resident(sizeof(T), sizeof(State));
+  static constexpr bool kHasPairs = sizeof(T) < 4;
+  static_assert(kItems <= Sums::kMost);
+
+  // A sum of many, with what its additions have cut off (Knuth's two-sum); integers have nothing to cut off.
+  struct Total {
+    State sum = F::identity(), rest = State(0);
+    TCU_DEVICE void add(State x) {
+      const State before = sum, after = m::add(before, x);
+      sum = after;
+      if constexpr (is_float<State>) {
+        const State part = after - before;
+        rest += (before - (after - part)) + (x - part);
+      }
+    }
+    TCU_DEVICE State all() const {
+      if constexpr (is_float<State>) return rest - rest == State(0) ? sum + rest : sum;  // of an Inf the rest is none
+      else return sum;
+    }
+  };
+
+  // A segment, whose pieces lie in memory from `from` on, `ahead` elements before its first.
+  struct Segment {
+    const T *from;
+    int ahead;
+    bool there;
+  };
+  template <class P>
+  TCU_DEVICE static Segment segment(const P &p, Index cell) {
+    if (cell >= Index(p.kept)) return {nullptr, 0, false};
+    Offsets<1, Index> o;
+    decode(o, p, 0, p.n_kept, cell);
+    const T *const first = static_cast<const T *>(p.in[0]) + o.in[0];
+    const int ahead = kDense ? int(reinterpret_cast<uint64_t>(first) / sizeof(T) % E) : 0;
+    return {first - ahead, ahead, true};
+  }
+  template <class P>
+  TCU_DEVICE static Piece load(const P &p, const Segment &s, Index at) {
+    Piece x = {};
+    const T *const from = s.from + at * E;
+    if (!s.there || at * E - s.ahead >= Index(p.folded)) return x;
+    if (kDense) {
+      const T *const end = static_cast<const T *>(p.in[0]) + Index(p.kept) * Index(p.folded);
+      if (end - from < E) {  // the last piece of all, of which some is not the tensor's
+        Vec<T, E> e = {};
+        for (int i = 0; i < int(end - from); ++i) e.at[i] = from[i];
+        return __builtin_bit_cast(Piece, e);
+      }
+    }
+    return __builtin_bit_cast(Piece, load_word<true>(reinterpret_cast<const uint4 *>(from)));
+  }
+  // Piece `at` without what is not the segment's.
+  template <class P>
+  TCU_DEVICE static void cut(const P &p, const Segment &s, Index at, Piece &x) {
+    if constexpr (kDense) {
+      const Index before = s.ahead - at * E, left = Index(p.folded) + before;  // elements of x that come before it, and up to its end
+      if (before <= 0 && left >= E) return;
+      constexpr int kBits = 8 * int(sizeof(T));
+      const int end = left < E ? int(left) * kBits : 128, begin = int(before) * kBits;
+#pragma unroll
+      for (int w = 0; w < 4; ++w) x.word[w] &= lowest_bits(end - 32 * w) & ~lowest_bits(begin - 32 * w);
+    }
+  }
+
+  // The weights of piece `at`.
+  template <class P>
+  TCU_DEVICE static Piece weights(const P &p, Index at) {
+    if (!kWeighted || at * E >= Index(p.folded)) return {};
+    return __builtin_bit_cast(Piece, load_word<false>(reinterpret_cast<const uint4 *>(static_cast<const T *>(p.in[kWeighted]) + at * E)));
+  }
+  // The products that a piece takes part in, and what they come to. pairs: lanes work together by two.
+  TCU_DEVICE static void multiply(Sums &sums, const Piece &x, const Piece &w, bool pairs) {
+    if constexpr (kWeighted) sums.add_weighted(x, w);
+    else if constexpr (kHasPairs) pairs ? sums.add_by_pairs(x, threadIdx.x & 2) : sums.add(x);
+    else sums.add(x);
+  }
+  TCU_DEVICE static State sum_of(const Sums &sums, bool pairs) {
+    if constexpr (kWeighted) return State(sums.weighted_sum(int(threadIdx.x) % 32));
+    else if constexpr (kHasPairs) return State(pairs ? sums.sum_of_pair(threadIdx.x & 2) : sums.sum());
+    else return State(sums.sum());
+  }
+
+  // kItems / kEach segments for each group of lanes of a warp: outputs from `first` on.
+  template <int kEach, class P>
+  TCU_DEVICE static void tile(const P &p, Index first) {
+    constexpr int kSegments = kItems / kEach;
+    const int lanes = p.lanes, t = int(threadIdx.x) % 32, groups = quotient(32, lanes), lane = remainder(t, lanes);
+    const auto cell = [&](int s) { return first + s * groups + quotient(t, lanes); };
+    Segment segments[kSegments];
+    Piece x[kItems], w[kEach];
+#pragma unroll
+    for (int e = 0; e < kEach; ++e) w[e] = weights(p, Index(e * lanes + lane));
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) {
+      if (k % kEach == 0) segments[k / kEach] = segment(p, cell(k / kEach));
+      x[k] = load(p, segments[k / kEach], Index(k % kEach * lanes + lane));
+    }
+    State r[kSegments];
+#pragma unroll
+    for (int s = 0; s < kSegments; ++s) {
+      Sums sums;
+#pragma unroll
+      for (int e = 0; e < kEach; ++e) {
+        const int k = s * kEach + e;
+        cut(p, segments[s], Index(e * lanes + lane), x[k]);
+        multiply(sums, x[k], w[e], lanes == 2);
+      }
+      r[s] = sum_of(sums, lanes == 2);
+    }
+#pragma unroll 1
+    for (int h = 4; h < lanes; h *= 2)
+#pragma unroll
+      for (int s = 0; s < kSegments; ++s) r[s] = F::combine(r[s], shuffle_xor(r[s], h));
+    // A group's lanes all have its outputs, and share them out: a store is of neighbours.
+#pragma unroll 1
+    for (int s = lane; s < kSegments; s += lanes) {
+      if (cell(s) >= Index(p.kept)) continue;
+      State mine = r[0];
+#pragma unroll
+      for (int i = 1; i < kSegments; ++i)
+        if (i == s) mine = r[i];
+      Offsets<1, Index> to;
+      decode(to, p, 0, p.n_kept, cell(s));
+      store_result<F, Out>(p, to.out, mine, p.folded);
+    }
+  }
+  template <class P>
+  TCU_DEVICE static void tiles(const P &p) {
+    const int warps = kThreads / 32;
+    const Index outputs = Index(quotient(32, p.lanes)) * (kItems >> p.detail);
+#pragma unroll 1
+    for (Index first = (Index(blockIdx.x) * warps + threadIdx.x / 32) * outputs; first < Index(p.kept);
+         first += Index(gridDim.x) * warps * outputs) {
+      if (p.detail == 0) tile<1>(p, first);
+      else if (p.detail == 1) tile<2>(p, first);
+      else tile<4>(p, first);
+    }
+  }
+
+  // A lane's share of a segment's sum, or of part `part` of it.
+  template <class P>
+  TCU_DEVICE static State share(const P &p, const Segment &s, Index part, int lane, int lanes) {
+    const Index all = Index(kItems) * lanes, pieces = kDense ? (Index(p.folded) + 2 * E - 2) / E : Index(p.folded) / E;  // at most
+    Total total;
+#pragma unroll 1
+    for (Index first = part * all; first < pieces; first += Index(p.split) * all) {
+      Piece x[kItems], w[kItems];
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) {
+        x[k] = load(p, s, first + k * lanes + lane);
+        w[k] = weights(p, first + k * lanes + lane);
+      }
+      Sums sums;
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) {
+        cut(p, s, first + k * lanes + lane, x[k]);
+        multiply(sums, x[k], w[k], false);
+      }
+      total.add(sum_of(sums, false));
+    }
+    return lane % 4 == 0 ? total.all() : F::identity();  // a quad's lanes all have its sum
+  }
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    if (p.detail >= 0) return tiles(p);
+    TCU_SHARED(State, shared, 32);
+    const int lanes = p.lanes, groups = quotient(kThreads, lanes);
+    const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes);
+    const Index split = Index(p.split), n = Index(p.kept) * split;
+#pragma unroll 1
+    for (Index first = Index(blockIdx.x) * groups; first < n; first += Index(gridDim.x) * groups) {
+      const Index item = first + group, cell = split == 1 ? item : item / split, part = split == 1 ? 0 : item - cell * split;
+      const unsigned begun = begin_part(p, cell);
+      State s = share(p, segment(p, cell), part, lane, lanes);
+      Offsets<1, Index> o;
+      if (item < n) decode(o, p, 0, p.n_kept, cell);
+      if (split > 1) return end_part<F, Out>(p, o.out, s, cell, part, begun, shared);
+      s = combine_group<F>(s, lanes, shared);
+      if (item < n && lane == 0) store_result<F, Out>(p, o.out, s, p.folded);
+    }
+  }
+};
+
+}  // namespace tcu::cuda
+#endif
+
+#if !defined(__CUDACC__)
+#include "kernels/reduce_split.cuh"
+
+namespace tcu::cuda::rows {
+
+struct ReduceTensor {
+  static bool accepts(const Problem &p, const Device &d) {
+    if (d.major < 8 || p.n_inputs < 1 || p.n_inputs > 2 || p.second != DType::none || (p.op != ReduceOp::sum && p.op != ReduceOp::mean)) return false;
+    if (p.modes.n_of(Role::R) != 1 || p.modes[0].role != Role::R || p.modes[0].stride[1] != 1) return false;
+    if (!multiplies(p.in[0], p.acc) || p.reduced() < fewest_lanes(p) * elements(p)) return false;
+    const TypedExpr map = infer(*p.expr, p.in, p.n_inputs);
+    if (p.n_inputs == 2) return is_product(map) && weighs(p) && whole(p);
+    return map.steps.size() == 1 && map.steps[0].kind == Step::Kind::input && (whole(p) || dense(p));
+  }
+  // Never faster than ordinary cores on an H200, whose memory both wait for: for pins (docs/performance.md).
+  static bool suits(const Problem &, const Device &) { return false; }
+
+  static bool multiplies(DType in, DType acc) {
+    switch (in) {
+      case DType::f16: case DType::bf16: case DType::f32: return acc == DType::f32;
+      case DType::f64: return acc == DType::f64;
+      case DType::i8: case DType::u8: return acc == DType::i32 || acc == DType::i64 || acc == DType::u32 || acc == DType::u64;
+      default: return false;
+    }
+  }
+  static bool is_product(const TypedExpr &map) {
+    return map.steps.size() == 3 && map.steps[0].kind == Step::Kind::input && map.steps[1].kind == Step::Kind::input &&
+           map.steps[0].index != map.steps[1].index && map.steps[2].kind == Step::Kind::op && map.steps[2].op == Op::mul;
+  }
+  // Whether the second input is the same for every segment; products of 16-bit floats are float32, as those of the tensor cores.
+  static bool weighs(const Problem &p) {
+    if ((p.in[0] != DType::f16 && p.in[0] != DType::bf16) || p.in[1] != p.in[0]) return false;
+    if (p.modes[0].stride[2] != 1 || (1 << p.alignment[2]) < 16) return false;
+    return std::all_of(p.modes.begin() + 1, p.modes.end(), [](const Mode &m) { return m.stride[2] == 0; });
+  }
+  static int fewest_lanes(const Problem &p) { return bytes_of(p.in[0]) < 4 && p.n_inputs == 1 ? 2 : 4; }
+  static int64_t elements(const Problem &p) { return 16 / bytes_of(p.in[0]); }  // of a piece
+  static bool whole(const Problem &p) { return rows_aligned(p, 0, 1, int(elements(p))); }
+  static bool dense(const Problem &p) {
+    return (1 << p.alignment[1]) >= 16 && (p.modes.size() == 1 || (p.modes.size() == 2 && p.modes[1].stride[1] == p.modes[0].extent));
+  }
+  static int64_t pieces(const Problem &p) {
+    const int64_t e = elements(p), extent = p.reduced();
+    return whole(p) ? extent / e : (extent + 2 * e - 1 - std::min(extent & -extent, e)) / e;
+  }
+  static LaunchConfig configure(const Problem &p, const Device &d) {
+    const int items = tensor_items(p.n_inputs);
+    const int64_t most = 32 * items / 2;  // pieces of which a warp has two segments in flight
+    LaunchConfig c;
+    const int64_t n = pieces(p);
+    c.block = kThreads, c.vector = int(elements(p)), c.detail = 0;
+    if (n <= most && p.kept() * 4 >= d.processors) {
+      c.lanes = fewest_lanes(p);
+      while (c.lanes < n && (c.lanes < 8 || c.lanes * items / 2 < n)) c.lanes *= 2;
+      while ((c.lanes << c.detail) < n) ++c.detail;
+      c.grid = persistent_grid("reduce.tensor", p, d, ceil_div(p.kept(), int64_t(kThreads / c.lanes) * (items >> c.detail)));
+      return c;
+    }
+    c.detail = -1, c.lanes = 32;
+    while (c.lanes < kThreads && (4 * items * c.lanes <= n || (items * c.lanes < n && p.kept() * c.lanes < d.processors * 1024))) c.lanes *= 2;
+    c.grid = persistent_grid("reduce.tensor", p, d, ceil_div(p.kept(), kThreads / c.lanes));
+    const int64_t units = n / (items * kThreads), resident = d.processors * tensor_resident(bytes_of(p.in[0]), bytes_of(p.acc));
+    if (c.lanes == kThreads && p.kept() < resident && units > 1) {
+      c.split = ReduceSplit::parts_for(p.kept(), resident, units);
+      c.grid = p.kept() * c.split;
+      if (c.split > 1) {
+        c.zeroed_bytes = size_t(counter_bytes(p.kept()) + p.kept() * c.split * published_words(state_bytes(p)) * 8);
+        c.workspace_bytes = c.zeroed_bytes;
+        c.leaves_zero = true;
+      }
+    }
+    return c;
+  }
+  static Instance instance(const Problem &p, const LaunchConfig &) {
+    return make_instance(p, "reduce_tensor",
+                         {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p), whole(p) ? "false" : "true"});
+  }
+};
+
+}  // namespace tcu::cuda::rows
+#endif

@@ -1,0 +1,139 @@
+// lib/tcu/warp.cuh as a user of it alone has it: kernels of their own that include nothing else of the library. Compiled by nvcc for a
+// GPU, and by the host's compiler for the emulator. Prints 'N passed, N failed'; 77 without a GPU that was asked for.
+#include "tcu/warp.cuh"
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <limits>
+#include <random>
+#include <vector>
+
+using tcu::bf16_t, tcu::f16_t;
+
+namespace {
+
+enum class What { reduce_16, reduce_256, reduce_16n, reduce_256n, scan_16, scan_256, scan_16n, scan_256n };
+constexpr const char *names[] = {"reduce_16", "reduce_256", "reduce_16n", "reduce_256n", "scan_16", "scan_256", "scan_16n", "scan_256n"};
+constexpr What every[] = {What::reduce_16, What::reduce_256, What::reduce_16n, What::reduce_256n,
+                          What::scan_16,   What::scan_256,   What::scan_16n,   What::scan_256n};
+
+struct Arguments {
+  const void *in;
+  float *out;
+  int n;
+  What what;
+};
+
+template <class T>
+__global__ void kernel(const Arguments a) {
+  namespace w = tcu::warp;
+  const T *const in = static_cast<const T *>(a.in);
+  const int lane = w::lane();
+  const tcu::Piece x = w::piece_at(in + lane * 8);
+  float y[8];
+  switch (a.what) {
+    case What::reduce_16: a.out[lane] = w::reduce_16<T>(x); break;
+    case What::reduce_256: a.out[lane] = w::reduce_256<T>(x); break;
+    case What::reduce_16n: a.out[lane] = w::reduce_16n(in, int64_t(a.n) * 16, a.n); break;
+    case What::reduce_256n: a.out[lane] = w::reduce_256n(in, a.n); break;
+    case What::scan_16n: w::scan_16n(in, a.out, int64_t(a.n) * 16, a.n); break;
+    case What::scan_256n: w::scan_256n(in, a.out, a.n); break;
+    case What::scan_16: w::scan_16<T>(x, y); break;
+    case What::scan_256: w::scan_256<T>(x, y); break;
+  }
+  if (a.what == What::scan_16 || a.what == What::scan_256)
+    for (int i = 0; i < 8; ++i) a.out[lane * 8 + i] = y[i];
+}
+
+void must(cudaError_t e) {
+  if (e != cudaSuccess) std::printf("cuda: %s\n", cudaGetErrorString(e)), std::exit(1);
+}
+
+// What is right, in float64: of reductions, by lane.
+std::vector<double> expected(What what, const std::vector<double> &x, int n) {
+  const bool long_ones = what == What::reduce_256 || what == What::reduce_256n || what == What::scan_256 || what == What::scan_256n;
+  const size_t segment = size_t(long_ones ? 256 : 16) * size_t(n);
+  std::vector<double> y;
+  if (what >= What::scan_16) {
+    for (size_t i = 0; i < x.size(); ++i) y.push_back(x[i] + (i % segment ? y[i - 1] : 0));
+    return y;
+  }
+  for (size_t lane = 0; lane < 32; ++lane) {
+    double sum = 0;
+    for (size_t i = 0; i < segment; ++i) sum += x[(long_ones ? 0 : lane / 2 * segment) + i];
+    y.push_back(sum);
+  }
+  return y;
+}
+
+bool same(double y, double x, double far) { return y == x || (y != y && x != x) || std::abs(y - x) <= far; }
+
+template <class T>
+bool right(What what, int n, const std::vector<double> &values, double relative) {
+  std::vector<T> stored;
+  std::vector<double> x;
+  for (double v : values) stored.push_back(tcu::convert<T>(v)), x.push_back(tcu::convert<double>(stored.back()));
+  const auto want = expected(what, x, n);
+  std::vector<float> got(want.size(), -1);
+  void *in = nullptr, *out = nullptr;
+  must(cudaMalloc(&in, stored.size() * sizeof(T)));
+  must(cudaMalloc(&out, got.size() * sizeof(float)));
+  must(cudaMemcpy(in, stored.data(), stored.size() * sizeof(T), cudaMemcpyHostToDevice));
+  Arguments a{in, static_cast<float *>(out), n, what};
+  void *arguments[] = {&a};
+#if defined(TCU_EMULATOR)
+  const void *const function = tcu::cuda::kernel_address<&kernel<T>>();
+#else
+  const void *const function = reinterpret_cast<const void *>(&kernel<T>);
+#endif
+  must(cudaLaunchKernel(function, dim3(1), dim3(32), arguments, 0, nullptr));
+  must(cudaMemcpy(got.data(), out, got.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  must(cudaFree(in));
+  must(cudaFree(out));
+  for (size_t i = 0; i < want.size(); ++i)
+    if (!same(got[i], want[i], relative * std::abs(want[i]))) {
+      std::printf("%s, n = %d: number %zu is %g, not %g\n", names[int(what)], n, i, got[i], want[i]);
+      return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+int main() {
+  int devices = 0;
+#if !defined(TCU_EMULATOR)
+  const char *wanted = std::getenv("TCUOPS_TEST_GPU");
+  if (!wanted || *wanted == '0' || !*wanted) return std::printf("skipped: needs an NVIDIA GPU and ./run test --gpu\n"), 77;
+#endif
+  must(cudaGetDeviceCount(&devices));
+  std::mt19937_64 rng(20261123);
+  int passed = 0, failed = 0;
+  const auto check = [&](bool ok) { ++(ok ? passed : failed); };
+  for (What what : every)
+    for (int n : {1, 2, 8, 9, 31}) {
+      const bool many = what == What::reduce_16n || what == What::reduce_256n || what >= What::scan_16n;
+      if (n > 1 && !many) continue;
+      std::vector<double> x(size_t(256 * n));
+      const double inf = std::numeric_limits<double>::infinity();
+      for (double &v : x) v = double(int(rng() % 17)) - 8;  // sums are exact
+      check(right<f16_t>(what, n, x, 0) && right<bf16_t>(what, n, x, 0));
+      for (double &v : x) v = double(rng() % 1024 + 1) / 1024;
+      check(right<f16_t>(what, n, x, std::ldexp(double(n + 8), -22)));
+      check(right<bf16_t>(what, n, x, std::ldexp(double(n + 8), -22)));
+      // one element that is not finite, in every position of a tile, beside numbers whose sums are exact
+      for (int at = 0; at < 256; at += n == 1 ? 1 : 37)
+        for (const double special : {inf, -inf, inf - inf}) {
+          for (double &v : x) v = double(int(rng() % 17)) - 8;
+          x[size_t(at) * size_t(n)] = special;
+          check(right<f16_t>(what, n, x, 0) && right<bf16_t>(what, n, x, 0));
+        }
+      for (double &v : x) v = 65504;
+      check(right<f16_t>(what, n, x, std::ldexp(double(n + 8), -22)));
+    }
+  std::printf("%d passed, %d failed\n", passed, failed);
+  return failed != 0;
+}
