@@ -48,6 +48,14 @@ __global__ void kernel(const Arguments a) {
     for (int i = 0; i < 8; ++i) a.out[lane * 8 + i] = y[i];
 }
 
+template <class T>
+__global__ void row_sums(const Arguments a) {
+  const tcu::Piece x = tcu::warp::piece_at(static_cast<const uint4 *>(a.in) + tcu::warp::lane());
+  tcu::RowSums<T> sums;
+  for (int i = 0; i < a.n; ++i) sums.add(x);
+  a.out[tcu::warp::lane()] = float(sums.sum());
+}
+
 void must(cudaError_t e) {
   if (e != cudaSuccess) std::printf("cuda: %s\n", cudaGetErrorString(e)), std::exit(1);
 }
@@ -101,6 +109,40 @@ bool right(What what, int n, const std::vector<double> &values, double relative)
   return true;
 }
 
+// 16 bytes a lane of ones, twos, minus ones and zeros, whose bits these are, added kMost times: each quad's sum.
+template <class T, class Bits>
+bool rows_are_right(const char *name, Bits zero, Bits one, Bits two, Bits minus_one) {
+  using Instruction = tcu::RowSums<T>;
+  const Bits bits[] = {zero, one, two, minus_one};
+  const double values[] = {0, 1, 2, minus_one == one ? 1.0 : -1.0};
+  std::vector<Bits> x(512 / sizeof(Bits));
+  double want[8] = {};
+  std::mt19937_64 rng(sizeof(Bits));
+  for (size_t i = 0; i < x.size(); ++i) {
+    const size_t k = rng() % 4;
+    x[i] = bits[k], want[i * 8 / x.size()] += values[k] * Instruction::kMost;
+  }
+  void *in = nullptr, *out = nullptr;
+  must(cudaMalloc(&in, 512));
+  must(cudaMalloc(&out, 32 * sizeof(float)));
+  must(cudaMemcpy(in, x.data(), 512, cudaMemcpyHostToDevice));
+  Arguments a{in, static_cast<float *>(out), Instruction::kMost, What::reduce_16};
+  void *arguments[] = {&a};
+#if defined(TCU_EMULATOR)
+  const void *const function = tcu::cuda::kernel_address<&row_sums<T>>();
+#else
+  const void *const function = reinterpret_cast<const void *>(&row_sums<T>);
+#endif
+  float got[32];
+  must(cudaLaunchKernel(function, dim3(1), dim3(32), arguments, 0, nullptr));
+  must(cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost));
+  must(cudaFree(in));
+  must(cudaFree(out));
+  for (int lane = 0; lane < 32; ++lane)
+    if (got[lane] != want[lane / 4]) return std::printf("rows of %s: lane %d has %g, not %g\n", name, lane, got[lane], want[lane / 4]), false;
+  return true;
+}
+
 }  // namespace
 
 int main() {
@@ -113,6 +155,14 @@ int main() {
   std::mt19937_64 rng(20261123);
   int passed = 0, failed = 0;
   const auto check = [&](bool ok) { ++(ok ? passed : failed); };
+  check(rows_are_right<f16_t, uint16_t>("float16", 0, 0x3c00, 0x4000, 0xbc00));
+  check(rows_are_right<bf16_t, uint16_t>("bfloat16", 0, 0x3f80, 0x4000, 0xbf80));
+  check(rows_are_right<tcu::e4m3_t, uint8_t>("e4m3", 0, 0x38, 0x40, 0xb8));
+  check(rows_are_right<tcu::e5m2_t, uint8_t>("e5m2", 0, 0x3c, 0x40, 0xbc));
+  check(rows_are_right<int8_t, uint8_t>("int8", 0, 1, 2, 0xff));
+  check(rows_are_right<uint8_t, uint8_t>("uint8", 0, 1, 2, 1));
+  check(rows_are_right<float, float>("float32", 0, 1, 2, -1));
+  check(rows_are_right<double, double>("float64", 0, 1, 2, -1));
   for (What what : every)
     for (int n : {1, 2, 8, 9, 31}) {
       const bool many = what == What::reduce_16n || what == What::reduce_256n || what >= What::scan_16n;
