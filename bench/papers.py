@@ -33,16 +33,19 @@ class Experiment(NamedTuple):
     panels: tuple = (("", {}),)  # (title, which rows: field -> value): a column each
     peers: tuple = ()  # that the paper compares with: who, or a pattern of its kernel's name
     lacks: tuple = ()  # what the bench cannot do yet
+    sweep: tuple = ()  # of the rows to pin: the numbers that the tuning table has for them, one run each: {"R": 4, "B": 128}
 
 
 REDUCE_SCAN = (("reduction", {"family": "segmented_reduce"}), ("scan", {"family": "segmented_scan"}))
 HALF_FLOAT = (("float16", {"dtype": "f16"}), ("float32", {"dtype": "f32"}))
-RECURRENCE, SINGLE_PASS = "reduce.tcu.recurrence", "reduce.tcu.single_pass"
+RECURRENCE, SINGLE_PASS, SPLIT = "reduce.tcu.recurrence", "reduce.tcu.single_pass", "reduce.tcu.split"
 VIRTUAL = ("reduce.virtual",)
 SLIDING = ("broadcast.*", "broadcast.sliding_register", "broadcast.sliding_shared")
 CUB_PARTS = ("*WarpReduce*", "*BlockReduce*", "*WarpScan*", "*BlockScan*")
 TIME_SPEED_ERROR = ("us", "elements", "error_uniform", "error_normal")
-CHAIN_BLOCK = "R and B: tcu_bench cannot choose a row's chain length and block size"
+CHAIN_BLOCK = tuple({"R": r, "B": b} for b in (32, 64, 128, 256) for r in (1, 2, 4, 5, 8, 16))
+FRACTION = tuple({"F": f} for f in (0, 10, 25, 50, 75, 90, 100))
+BLOCKS = "B above 256: the library's kernels have blocks of that many threads at most"
 COUNTS = "the library's own counts: what is counted is the algorithm as published"
 
 
@@ -66,11 +69,13 @@ EXPERIMENTS = (
     Experiment("dakkak_power", "Energy of segmented sum and scan of 2^30 float16", DAKKAK, "Sec. 6.3", "segment",
                ("joule",), ("reduce.tcu.*", "scan.tcu"), REDUCE_SCAN, ("cub",)),
     Experiment("navarro_fig3", "Recurrence by chain length and block size, 2^20 float16", NAVARRO, "Fig. 3", "chain",
-               ("us",), (RECURRENCE,), lacks=(CHAIN_BLOCK,)),
+               ("us",), (RECURRENCE,), lacks=(BLOCKS,), sweep=CHAIN_BLOCK),
     Experiment("navarro_fig5", "Single pass by chain length and block size, 2^20 float16", NAVARRO, "Fig. 5", "chain",
-               ("us",), (SINGLE_PASS,), lacks=(CHAIN_BLOCK,)),
+               ("us",), (SINGLE_PASS,), lacks=(BLOCKS,), sweep=CHAIN_BLOCK),
+    Experiment("navarro_fig6", "A fraction on tensor cores, the rest on ordinary ones, 2^24 float16", NAVARRO, "Fig. 6", "fraction",
+               ("us",), (SPLIT,), sweep=FRACTION),
     Experiment("navarro_fig7", "The three variants: full sum of float16", NAVARRO, "Fig. 7", "size", TIME_SPEED_ERROR,
-               (RECURRENCE, SINGLE_PASS, "reduce.tcu.split", "reduce.split")),
+               (RECURRENCE, SINGLE_PASS, SPLIT, "reduce.split")),
     Experiment("navarro_fig8", "Single pass beside CUB: full sum", NAVARRO, "Fig. 8", "size", TIME_SPEED_ERROR,
                (SINGLE_PASS,), HALF_FLOAT, ("cub",)),
     Experiment("dikbayir_fig9", "Sum of each slice of 2^26 float32", DIKBAYIR, "Fig. 9", "slice", ("gbps",),
@@ -130,6 +135,7 @@ AXES = {  # name: (label, row -> number or None)
     "slice": ("elements to a slice", lambda r: r["shape"][0] * r["shape"][1]),
     "columns": ("columns of the matrix", lambda r: r["shape"][1]),
     "chain": ("R, products to a chain", lambda r: r.get("R")),
+    "fraction": ("per cent on tensor cores", lambda r: r.get("F")),
 }
 QUANTITIES = {
     "gbps": Quantity("GB/s", per_time(lambda r: r["bytes"]), lambda r: r.get("ceiling_gbps")),
@@ -194,6 +200,12 @@ def pins(experiment, names):
     """The rows that its patterns match, and the patterns that match none."""
     found = {p: fnmatch.filter(names, p) for p in experiment.kernels}
     return list(dict.fromkeys(itertools.chain(*found.values()))), [p for p, matches in found.items() if not matches]
+
+
+def tuning(kernel, point):
+    """What TCUOPS_TUNING is to say for a point of a sweep."""
+    number = point.get("R", point.get("F"))
+    return f"{kernel}={number}" + (f":{point['B']}" if "B" in point else "")
 
 
 def pinned_by(experiments, device):

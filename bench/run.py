@@ -131,8 +131,8 @@ def environment():
     return dict(os.environ, PYTHONUNBUFFERED="1", TCUOPS_LIBRARY=library, LD_LIBRARY_PATH=paths)
 
 
-def run(who, command, seconds, folder, extra):
-    """The lines that the program wrote, even if it had to be stopped."""
+def run(who, command, seconds, folder, extra, **variables):
+    """The lines that the program wrote, even if it had to be stopped. variables: of its environment."""
     if seconds < 3:
         say(f"{who}: left out, the time budget is spent")
         return []
@@ -141,7 +141,8 @@ def run(who, command, seconds, folder, extra):
         command = [program(command[0])] + command[1:]
     say(f"--- {who} (at most {seconds:.0f} s)")
     start = time.monotonic()
-    child = subprocess.Popen(command + ["--out", path] + extra, cwd=ROOT, env=environment(), stdout=sys.stderr)
+    child = subprocess.Popen(command + ["--out", path] + extra, cwd=ROOT, env=dict(environment(), **variables),
+                             stdout=sys.stderr)
     try:
         child.wait(timeout=seconds + 15)
     except subprocess.TimeoutExpired:
@@ -220,29 +221,42 @@ def run_pinned(args, device, kernel, groups, seconds, folder):
     return taken + told
 
 
-def run_ours(args, device, groups, pinned, seconds, folder):
+def run_swept(args, device, experiment, kernel, seconds, folder):
+    """A row of the library on an experiment's cases, once for each point of its sweep."""
+    start, lines = time.monotonic(), []
+    for point in experiment.sweep:
+        name = kernel + "".join(f" {k}{v}" for k, v in point.items())
+        found = run(name, ["tcu_bench", "--device", device, "--kernel", kernel], seconds - (time.monotonic() - start), folder,
+                    selection(args, [experiment.name]), TCUOPS_TUNING=papers.tuning(kernel, point))
+        lines += [dict(l, pinned=True, **point) for l in found if l.get("kernel")]
+    return lines
+
+
+def run_ours(args, device, groups, pinned, seconds, folder, swept=()):
     """The lines of tcu_bench. pinned: {row of the library: groups of cases}, done beside the planner's choice, which
-    stands last: a table with one line for ours shows it."""
+    stands last: a table with one line for ours shows it. swept: (experiment, row of the library)."""
     start = time.monotonic()
-    share = seconds * (0.8 if pinned else 1)
+    share = seconds * (0.8 if pinned else 1) * (0.3 if swept else 1)
     command = ["tcu_bench", "--device", device] + (["--kernel", args.kernel] if args.kernel else [])
     planned = run("tcuops", command, share, folder,
                   selection(args, groups) + ["--budget", str(max(share - 10, share / 2))])
     lines = []
+    for experiment, kernel in swept:
+        lines += run_swept(args, device, experiment, kernel, (seconds - (time.monotonic() - start)) / 2, folder)
     for i, (kernel, those) in enumerate(pinned.items()):
         share = (seconds - (time.monotonic() - start)) / (len(pinned) - i)
         lines += run_pinned(args, device, kernel, those, share, folder)
     return lines + planned
 
 
-def measure(args, device, groups, pinned, wanted, left):
+def measure(args, device, groups, pinned, swept, wanted, left):
     """(the ceilings, all programs' lines, the peers that are installed)"""
     ceiling = "tcu_ceiling_" + device
     with tempfile.TemporaryDirectory() as folder:
         points = []
         if os.path.exists(program(ceiling)):
             points = run("ceiling", [ceiling], left() / 4, folder, ["--quick"] if args.quick else [])
-        lines = run_ours(args, device, groups, pinned, left() / (2 if wanted else 1), folder)
+        lines = run_ours(args, device, groups, pinned, left() / (2 if wanted else 1), folder, swept)
         peers = [w for w, c in wanted.items() if is_there(w, c)]
         missing = [w for w in wanted if w not in peers]
         if missing:
@@ -309,7 +323,8 @@ def main():
         if not os.path.exists(program("tcu_bench")):
             say("bench: there is no build/release/bench/tcu_bench, so nothing to measure")
             return 2
-        points, lines, peers = measure(args, device, groups, papers.pinned_by(timed, device), wanted,
+        points, lines, peers = measure(args, device, groups, papers.pinned_by([e for e in timed if not e.sweep], device),
+                                       [(e, k) for e in timed if e.sweep for k in e.kernels], wanted,
                                        lambda: budget - (time.monotonic() - start))
 
     metas = {m["meta"]: m["value"] for m in points + lines if "meta" in m}

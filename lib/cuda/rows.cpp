@@ -18,7 +18,9 @@
 #include "kernels/reduce_small.cuh"
 #include "kernels/reduce_split.cuh"
 #include "kernels/reduce_strided.cuh"
-#include "kernels/reduce_tensor.cuh"
+#include "kernels/reduce_tcu_chain.cuh"
+#include "kernels/reduce_tcu_segmented.cuh"
+#include "kernels/reduce_tcu_strided.cuh"
 #include "kernels/reduce_virtual.cuh"
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_along.cuh"
@@ -135,14 +137,18 @@ constexpr Kernel table[] = {
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
     row<rows::BroadcastSlidingShared>("broadcast.sliding_shared", Family::broadcast),  // after what takes everything: for pins alone
     row<rows::ReduceTiny>("reduce.tiny", Family::reduce),
+    row<rows::ReduceTcuSegmented>("reduce.tcu.segmented", Family::reduce),
+    row<rows::ReduceTcuStrided>("reduce.tcu.strided", Family::reduce),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),
     row<rows::ReduceShifted>("reduce.shifted", Family::reduce),
     row<rows::ReduceSplit>("reduce.split", Family::reduce),
     row<rows::ReduceContiguous>("reduce.contiguous", Family::reduce),
     row<rows::ReduceStrided>("reduce.strided", Family::reduce),
     row<rows::ReduceGeneral>("reduce.general", Family::reduce),
-    row<rows::ReduceVirtual>("reduce.virtual", Family::reduce),  // as sliding_shared
-    row<rows::ReduceTensor>("reduce.tensor", Family::reduce),
+    row<rows::ReduceVirtual>("reduce.virtual", Family::reduce),  // as sliding_shared, and these
+    row<rows::ReduceTcuRecurrence>("reduce.tcu.recurrence", Family::reduce),
+    row<rows::ReduceTcuOnePass<false>>("reduce.tcu.single_pass", Family::reduce),
+    row<rows::ReduceTcuOnePass<true>>("reduce.tcu.split", Family::reduce),
     row<rows::ScanSplit>("scan.split", Family::scan),
     row<rows::ScanLookback>("scan.lookback", Family::scan),
     row<rows::ScanLines>("scan.lines", Family::scan),

@@ -9,6 +9,8 @@
 #include "kernels/reduce_small.cuh"
 #include "kernels/reduce_staged.cuh"
 #include "kernels/reduce_strided.cuh"
+#include "kernels/reduce_tcu_segmented.cuh"
+#include "kernels/reduce_tcu_strided.cuh"
 #include "kernels/segmented_balanced.cuh"
 #include "kernels/segmented_general.cuh"
 
@@ -49,6 +51,15 @@ void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const E
 template <class Op_, class In, class Acc, class Out, bool kMuchUsed>
 void ship_fold(ShippedTable &t, const char *op) {
   ship_fold_of<Op_, Acc, Out, kMuchUsed, Identity<In>>(t, op, Expr::identity(), dtype_of<In>::value);
+}
+// Sums on tensor cores, of segments that are whole pieces.
+template <class In, class Sum>
+void ship_tcu(ShippedTable &t) {
+  const std::string sum = text_of<Sum>(), index = "int32_t";
+  t.add("reduce_tcu_segmented", {"fold::sum", sum, sum, index, "false"}, Expr::identity(), {dtype_of<In>::value},
+        kernel_address<&entry<reduce_tcu_segmented<Identity<In>, fold::sum, Sum, Sum, int32_t, false>>>());
+  t.add("reduce_tcu_strided", {"fold::sum", sum, sum, index}, Expr::identity(), {dtype_of<In>::value},
+        kernel_address<&entry<reduce_tcu_strided<Identity<In>, fold::sum, Sum, Sum, int32_t>>>());
 }
 template <class In, class Sum>
 void ship_folds(ShippedTable &t) {

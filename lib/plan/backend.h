@@ -31,7 +31,7 @@ struct LaunchConfig {
   int block = 1;          // threads a block
   int shared_bytes = 0;   // dynamic
   int64_t split = 1;      // parts that one output's elements are cut into
-  int64_t chunk = 0;      // elements, or rows of them, in such a part, where there are several
+  int64_t chunk = 0;      // elements, or rows of them, in such a part; with split 1 kernels are given all there are
   int vector = 1;         // elements of one access
   int lanes = 1;          // threads that work together on one output, or one line
   int detail = 0;         // what else the kernel is told

@@ -13,7 +13,7 @@ constexpr int kPlain = 1 << 20;  // more than there is work for: a grid as large
 
 // First the rows of one device, then those of any. The comment says what the number gained, or 'untuned'.
 constexpr Tuning table[] = {
-    // kernel               arch  bytes  blocks   factor
+    // kernel               arch  bytes  blocks   factor  block
     {"broadcast.flat",      0,    0,     kPlain},  // H200: 0.90 of the time with 16
     {"broadcast.transpose", 0,    0,     kPlain},  // H200: 0.95
     {"broadcast.dense",     0,    0,     kPlain},  // as the others
@@ -28,7 +28,10 @@ constexpr Tuning table[] = {
     {"reduce.strided",      0,    0,     16},  // untuned
     {"reduce.shifted",      0,    0,     4},   // untuned: as reduce.split
     {"reduce.split",        0,    0,     4},   // blocks that the elements are cut for: as many as are resident
-    {"reduce.tensor",       0,    0,     kPlain},  // as reduce.small
+    {"reduce.tcu.segmented",       0,    0,     kPlain},  // as reduce.small
+    {"reduce.tcu.recurrence",  0, 0,     0, 5, 32},    // the paper's best, on a V100
+    {"reduce.tcu.single_pass", 0, 0,     0, 4, 128},   // as that
+    {"reduce.tcu.split",       0, 0,     0, 50, 128},  // of a hundred elements, those for tensor cores: half, as the paper begins with
     {"reduce.general",      0,    0,     16},  // untuned
     {"scan.lookback",       0,    0,     3},   // as many as are resident
     {"scan.lines",          0,    0,     16},  // untuned
@@ -38,28 +41,38 @@ constexpr Tuning table[] = {
     {nullptr,               0,    0,     8},
 };
 
-// TCUOPS_TUNING=kernel=number,kernel=number: in place of the table's numbers, for ./run tune.
-std::map<std::string, int> from_environment() {
-  std::map<std::string, int> numbers;
+// TCUOPS_TUNING=kernel=number,kernel=number:block: in place of the table's numbers, for ./run tune and ./run bench --paper. The number is
+// the kernel's factor, where it has one, else its blocks a multiprocessor.
+struct Given {
+  int number, block;
+};
+std::map<std::string, Given> from_environment() {
+  std::map<std::string, Given> numbers;
   const char *text = std::getenv("TCUOPS_TUNING");
   std::istringstream list(text ? text : "");
-  for (std::string item; std::getline(list, item, ',');)
-    if (const size_t at = item.find('='); at != std::string::npos) numbers[item.substr(0, at)] = std::atoi(item.c_str() + at + 1);
+  for (std::string item; std::getline(list, item, ',');) {
+    const size_t at = item.find('='), colon = item.find(':');
+    if (at == std::string::npos) continue;
+    numbers[item.substr(0, at)] = {std::atoi(item.c_str() + at + 1), colon == std::string::npos ? 0 : std::atoi(item.c_str() + colon + 1)};
+  }
   return numbers;
 }
 
 }  // namespace
 
 Tuning tuning(const char *kernel, const Device &device, int bytes) {
-  static const std::map<std::string, int> given = from_environment();
+  static const std::map<std::string, Given> given = from_environment();
   const int architecture = 10 * device.major + device.minor;
   const Tuning *t = table;
   while (t->kernel && (std::strcmp(t->kernel, kernel) != 0 || (t->architecture != 0 && t->architecture != architecture) ||
                        (t->bytes != 0 && t->bytes != bytes)))
     ++t;
   Tuning found = *t;
-  if (const auto at = given.find(kernel); at != given.end() && at->second > 0)
-    (found.factor ? found.factor : found.blocks_per_processor) = at->second;
+  if (const auto at = given.find(kernel); at != given.end()) {
+    const auto [number, block] = at->second;
+    if (number > 0) (found.factor ? found.factor : found.blocks_per_processor) = number;
+    if (block > 0 && found.block) found.block = block;
+  }
   return found;
 }
 

@@ -44,6 +44,14 @@ struct ConstantB {
   }
   TCU_WARP static ConstantB ones() { return {{Instruction<T>::kOne, Instruction<T>::kOne}}; }
 };
+// An A of ones.
+struct ConstantA {
+  uint32_t words[4];
+};
+template <class T> TCU_WARP ConstantA ones_as_a() {
+  constexpr uint32_t one = Instruction<T>::kOne;
+  return {{one, one, one, one}};
+}
 
 }  // namespace tcu::mma
 #endif

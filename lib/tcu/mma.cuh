@@ -29,91 +29,48 @@ struct e5m2_t {
 namespace mma {
 
 #if TCU_DEVICE_CODE
-#define TCU_MMA(shape, types, c)                                                                                              \
-  asm("mma.sync.aligned." shape ".row.col." types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"          \
-      : "+" c(d[0]), "+" c(d[1]), "+" c(d[2]), "+" c(d[3])                                                                    \
+#define TCU_MMA(shape, types, c)                                                                                     \
+  asm("mma.sync.aligned." shape ".row.col." types " {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};" \
+      : "+" c(d[0]), "+" c(d[1]), "+" c(d[2]), "+" c(d[3])                                                           \
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]))
-#define TCU_MMA_TWIN(call) ((void)0)
-#elif defined(TCU_EMULATOR)
+#else  // nvcc's pass for the host, and the emulator, which has a twin of each
 #define TCU_MMA(shape, types, c) ((void)0)
+#endif
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 890
+#define TCU_MMA_FP8 TCU_MMA
+#else
+#define TCU_MMA_FP8(shape, types, c) ((void)0)
+#endif
+#if defined(TCU_EMULATOR)
 #define TCU_MMA_TWIN(call) call
-#else  // nvcc's pass for the host
-#define TCU_MMA(shape, types, c) ((void)0)
+#else
 #define TCU_MMA_TWIN(call) ((void)0)
 #endif
 
 using A = const uint32_t (&)[4];
 using B = const uint32_t (&)[2];
 
-// kOne: the number 1 in every element of a register; K: columns of A.
+// K: columns of A; kOne: the number 1 in every element of a register; Sum: of D. Sums of integers wrap.
 template <class T> struct Instruction;
-template <> struct Instruction<f16_t> {
-  using Sum = float;
-  static constexpr int K = 16;
-  static constexpr uint32_t kOne = 0x3c003c00;
-  TCU_WARP static void multiply(Sum (&d)[4], A a, B b) {
-    TCU_MMA("m16n8k16", "f32.f16.f16.f32", "f");
-    TCU_MMA_TWIN(emu::mma_m16n8k16(d, a, b, d, emu::mma_kind::f16));
-  }
-};
-template <> struct Instruction<bf16_t> {
-  using Sum = float;
-  static constexpr int K = 16;
-  static constexpr uint32_t kOne = 0x3f803f80;
-  TCU_WARP static void multiply(Sum (&d)[4], A a, B b) {
-    TCU_MMA("m16n8k16", "f32.bf16.bf16.f32", "f");
-    TCU_MMA_TWIN(emu::mma_m16n8k16(d, a, b, d, emu::mma_kind::bf16));
-  }
-};
-template <> struct Instruction<tf32_t> {
-  using Sum = float;
-  static constexpr int K = 8;
-  static constexpr uint32_t kOne = 0x3f800000;
-  TCU_WARP static void multiply(Sum (&d)[4], A a, B b) {
-    TCU_MMA("m16n8k8", "f32.tf32.tf32.f32", "f");
-    TCU_MMA_TWIN(emu::mma_m16n8k8_tf32(d, a, b, d));
-  }
-};
-template <> struct Instruction<int8_t> {
-  using Sum = int32_t;  // wraps
-  static constexpr int K = 32;
-  static constexpr uint32_t kOne = 0x01010101;
-  TCU_WARP static void multiply(Sum (&d)[4], A a, B b) {
-    TCU_MMA("m16n8k32", "s32.s8.s8.s32", "r");
-    TCU_MMA_TWIN(emu::mma_m16n8k32(d, a, b, d, emu::mma_int::s8));
-  }
-};
-template <> struct Instruction<uint8_t> {
-  using Sum = int32_t;
-  static constexpr int K = 32;
-  static constexpr uint32_t kOne = 0x01010101;
-  TCU_WARP static void multiply(Sum (&d)[4], A a, B b) {
-    TCU_MMA("m16n8k32", "s32.u8.u8.s32", "r");
-    TCU_MMA_TWIN(emu::mma_m16n8k32(d, a, b, d, emu::mma_int::u8));
-  }
-};
-template <> struct Instruction<e4m3_t> {
-  using Sum = float;
-  static constexpr int K = 32;
-  static constexpr uint32_t kOne = 0x38383838;
-  TCU_WARP static void multiply(Sum (&d)[4], A a, B b) {
-#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 890
-    TCU_MMA("m16n8k32", "f32.e4m3.e4m3.f32", "f");
-#endif
-    TCU_MMA_TWIN(emu::mma_m16n8k32_fp8(d, a, b, d, emu::mma_fp8::e4m3));
-  }
-};
-template <> struct Instruction<e5m2_t> {
-  using Sum = float;
-  static constexpr int K = 32;
-  static constexpr uint32_t kOne = 0x3c3c3c3c;
-  TCU_WARP static void multiply(Sum (&d)[4], A a, B b) {
-#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 890
-    TCU_MMA("m16n8k32", "f32.e5m2.e5m2.f32", "f");
-#endif
-    TCU_MMA_TWIN(emu::mma_m16n8k32_fp8(d, a, b, d, emu::mma_fp8::e5m2));
-  }
-};
+#define TCU_INSTRUCTION(T, columns, one, Number, c, PTX, types, twin) \
+  template <> struct Instruction<T> {                                 \
+    using Sum = Number;                                               \
+    static constexpr int K = columns;                                 \
+    static constexpr uint32_t kOne = one;                             \
+    TCU_WARP static void multiply(Sum (&d)[4], A a, B b) {            \
+      PTX("m16n8k" #columns, types, c);                               \
+      TCU_MMA_TWIN(emu::twin);                                        \
+    }                                                                 \
+  };
+// clang-format off
+TCU_INSTRUCTION(f16_t,   16, 0x3c003c00, float,   "f", TCU_MMA,     "f32.f16.f16.f32",   mma_m16n8k16(d, a, b, d, emu::mma_kind::f16))
+TCU_INSTRUCTION(bf16_t,  16, 0x3f803f80, float,   "f", TCU_MMA,     "f32.bf16.bf16.f32", mma_m16n8k16(d, a, b, d, emu::mma_kind::bf16))
+TCU_INSTRUCTION(tf32_t,   8, 0x3f800000, float,   "f", TCU_MMA,     "f32.tf32.tf32.f32", mma_m16n8k8_tf32(d, a, b, d))
+TCU_INSTRUCTION(int8_t,  32, 0x01010101, int32_t, "r", TCU_MMA,     "s32.s8.s8.s32",     mma_m16n8k32(d, a, b, d, emu::mma_int::s8))
+TCU_INSTRUCTION(uint8_t, 32, 0x01010101, int32_t, "r", TCU_MMA,     "s32.u8.u8.s32",     mma_m16n8k32(d, a, b, d, emu::mma_int::u8))
+TCU_INSTRUCTION(e4m3_t,  32, 0x38383838, float,   "f", TCU_MMA_FP8, "f32.e4m3.e4m3.f32", mma_m16n8k32_fp8(d, a, b, d, emu::mma_fp8::e4m3))
+TCU_INSTRUCTION(e5m2_t,  32, 0x3c3c3c3c, float,   "f", TCU_MMA_FP8, "f32.e5m2.e5m2.f32", mma_m16n8k32_fp8(d, a, b, d, emu::mma_fp8::e5m2))
+// clang-format on
 template <> struct Instruction<double> {
   using Sum = double;
   static constexpr int K = 4;
@@ -125,7 +82,9 @@ template <> struct Instruction<double> {
   }
 };
 
+#undef TCU_INSTRUCTION
 #undef TCU_MMA
+#undef TCU_MMA_FP8
 #undef TCU_MMA_TWIN
 
 }  // namespace mma

@@ -57,6 +57,24 @@ struct RowSums {
 
 // float32 in three parts of 11, 11 and 2 bits, which are exact as tf32, so that their sum is as float32's own but for what a tensor core
 // cuts off (mma.cuh). What is not finite has one part.
+struct Tf32Parts {
+  uint32_t at[3][4];
+  TCU_WARP explicit Tf32Parts(const Piece &x) {
+    constexpr uint32_t kHigh = 0xffffe000, kExponent = 0x7f800000;
+#pragma unroll
+    for (int w = 0; w < 4; ++w) {
+      const uint32_t bits = x.word[w];
+      const bool finite = (bits & kExponent) != kExponent, nan = (bits & ~(1u << 31)) > kExponent;
+      at[0][w] = nan ? bits | 1u << 22 : bits & kHigh;  // a NaN whose bits are all low would be cut to an Inf
+      const float rest = finite ? number(bits) - number(at[0][w]) : 0;
+      at[1][w] = bits_of(rest) & kHigh;
+      at[2][w] = bits_of(rest - number(at[1][w]));
+    }
+  }
+  TCU_WARP static float number(uint32_t bits) { return __builtin_bit_cast(float, bits); }
+  TCU_WARP static uint32_t bits_of(float x) { return __builtin_bit_cast(uint32_t, x); }
+};
+
 template <>
 struct RowSums<float> {
   using I = mma::Instruction<tf32_t>;
@@ -65,25 +83,19 @@ struct RowSums<float> {
   Sum d[4] = {};
 
   TCU_WARP void add(const Piece &x) {
-    constexpr uint32_t kHigh = 0xffffe000, kExponent = 0x7f800000;
-    uint32_t part[3][4];
+    const Tf32Parts parts(x);
 #pragma unroll
-    for (int w = 0; w < 4; ++w) {
-      const uint32_t bits = x.word[w];
-      const bool finite = (bits & kExponent) != kExponent, nan = (bits & ~(1u << 31)) > kExponent;
-      part[0][w] = nan ? bits | 1u << 22 : bits & kHigh;  // a NaN whose bits are all low would be cut to an Inf
-      const float rest = finite ? number(bits) - number(part[0][w]) : 0;
-      part[1][w] = bits_of(rest) & kHigh;
-      part[2][w] = bits_of(rest - number(part[1][w]));
-    }
-#pragma unroll
-    for (int k = 2; k >= 0; --k) I::multiply(d, part[k], mma::ConstantB<tf32_t>::ones().words);
+    for (int k = 2; k >= 0; --k) I::multiply(d, parts.at[k], mma::ConstantB<tf32_t>::ones().words);
   }
   TCU_WARP Sum sum() const { return d[0] + d[2]; }
-
-  TCU_WARP static float number(uint32_t bits) { return __builtin_bit_cast(float, bits); }
-  TCU_WARP static uint32_t bits_of(float x) { return __builtin_bit_cast(uint32_t, x); }
 };
+
+// Of a D whose rows are all the same: of one of its rows, to every lane. D's registers are those of A, its columns in another order.
+TCU_WARP float row_sum(const float (&d)[4]) {
+  RowSums<float> row;
+  row.add({{Tf32Parts::bits_of(d[0]), 0, Tf32Parts::bits_of(d[1]), 0}});
+  return row.sum();
+}
 
 // float64 as it is: its tensor cores round as fma does.
 template <>

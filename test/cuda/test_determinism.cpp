@@ -37,7 +37,7 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
       {"rows of every alignment, in parts", {97, 40000 / scale}, 1, false},
       {"one long variance, in parts", {(1 << 21) / scale + 3}, 0, false, TCU_REDUCE_VAR},
       {"few outputs, logarithms in parts", {96, 40000 / scale}, 1, false, TCU_REDUCE_LOGSUMEXP},
-      {"one long sum on tensor cores, in parts", {(1 << 21) / scale + 3}, 0, false, TCU_REDUCE_SUM, "reduce.tensor"},
+      {"one long sum on tensor cores, in parts", {(1 << 21) / scale + 3}, 0, false, TCU_REDUCE_SUM, "reduce.tcu.segmented"},
       {"a sum each for a block", {5000 / scale, 200}, 0, false},
       {"one long scan", {(1 << 20) / scale + 1}, 0, true},
       {"scans of lines", {700, 1000 / scale}, 0, true},

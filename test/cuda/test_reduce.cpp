@@ -94,6 +94,12 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
     if (v < 16) run_case(rng, c, {14 * v + 1, 128 * v + 3}, {1}, true, runs);
     run_case(rng, c, {14 * v, n}, {1}, true, runs);
   });
+  // what tensor cores take, where it begins at a multiple of 16 bytes: segments one after another and side by side, and one of all
+  for (int i = 0; i < 16; ++i) {
+    run_case(rng, cases[1], {64, 300}, {0}, true, runs);
+    run_case(rng, cases[3], {64, 300}, {1}, true, runs);
+    run_case(rng, cases[1], {40003}, {0}, true, runs);
+  }
   report("reduce", runs);
 }
 

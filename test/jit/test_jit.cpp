@@ -267,6 +267,40 @@ TEST_CASE("jit: every op, and random expressions, under every row that takes the
   }
 }
 
+// No random expression is what these take.
+TEST_CASE("jit: sums of what tensor cores multiply, under every row that takes them [nvrtc]") {
+  if (skipped()) return;
+  std::vector<Task> tasks;
+  std::set<std::string> rows, names;
+  const auto add = [&](Problem p) {
+    for (const int bits : {32, 64}) {
+      if (bits == 64 && p.in[0] != DType::f16) continue;
+      p.index_bits = bits;
+      for (const Task &t : tasks_of(p))
+        if (t.row.rfind("reduce.tcu.", 0) == 0 && names.insert(t.source).second) rows.insert(t.row), tasks.push_back(t);
+    }
+  };
+  const std::vector<Node> product = {Node::input(0), Node::input(1), Node::op(Op::mul)};
+  const auto sum = [&](DType in, const Sizes &extents, const std::vector<int32_t> &dims, bool weighted = false) {
+    Sizes out = extents;
+    for (const int32_t d : dims) out[size_t(d)] = 1;
+    Call call;
+    call.tensor(kind_of(in) == Kind::Int || kind_of(in) == Kind::UInt ? DType::i64 : in, out).tensor(in, extents);
+    if (weighted) call.tensor(in, {extents[0], 1}).expr(product);
+    else call.expr({Node::input(0)});
+    add(call.reduce(ReduceOp::sum, dims));
+  };
+  for (const DType in : {DType::f16, DType::bf16, DType::f32, DType::f64, DType::i8, DType::u8}) {
+    sum(in, {1 << 20, 3}, {0});
+    sum(in, {1001, 300}, {0});
+    sum(in, {1 << 20}, {0});
+    sum(in, {640, 300}, {1});
+    sum(in, {256, 300}, {0}, in == DType::f16 || in == DType::bf16);
+  }
+  for (const Kernel &row : cuda::registry()) CHECK((std::string(row.name).rfind("reduce.tcu.", 0) != 0 || rows.count(row.name)));
+  for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
+}
+
 TEST_CASE("jit: constants and scalars are not part of the code") {
   const auto source = [](double constant, int slot) {
     Call call;

@@ -40,9 +40,10 @@ TCU_DEVICE unsigned begin_part(const P &p, int64_t cell) {
   return p.split > 1 && threadIdx.x == 0 ? count_up<false>(static_cast<unsigned *>(p.zeroed) + cell) : 0;
 }
 // The last thing that a block does which had a part: its threads' states go to the others, or are put together with theirs and stored at
-// `out`. The same code combines a block's threads and then the parts: the second time it is in the caches.
+// `out`; threads: of the block. The same code combines a block's threads and then the parts: the second time it is in the caches.
 template <class F, class Out, class P, class Index>
-TCU_DEVICE void end_part(const P &p, Index out, typename F::State s, Index cell, Index part, unsigned begun, typename F::State *shared) {
+TCU_DEVICE void end_part(const P &p, Index out, typename F::State s, Index cell, Index part, unsigned begun, typename F::State *shared,
+                         int threads = kThreads) {
   using State = typename F::State;
   using W = Published<State>;
   constexpr int kAtOnce = W::kWords <= 2 ? 4 : 1;
@@ -53,7 +54,7 @@ TCU_DEVICE void end_part(const P &p, Index out, typename F::State s, Index cell,
                           int64_t(cell) * split * W::kWords;
 #pragma unroll 1
   for (bool whole = split == 1;; whole = true) {
-    s = combine_group<F>(s, kThreads, shared);
+    s = combine_group<F>(s, threads, shared);
     if (whole) break;
     if (t == 0) {
       waits[0] = begun == unsigned(split - 1);
@@ -64,9 +65,9 @@ TCU_DEVICE void end_part(const P &p, Index out, typename F::State s, Index cell,
     if (!waits[0]) return;
     s = F::identity();
 #pragma unroll 1
-    for (int k = t; k < split; k += kAtOnce * kThreads) {
+    for (int k = t; k < split; k += kAtOnce * threads) {
       W w[kAtOnce];
-      const auto at = [&](int i) { return k + i * kThreads < split ? k + i * kThreads : k; };
+      const auto at = [&](int i) { return k + i * threads < split ? k + i * threads : k; };
       for (bool written = false; !written;) {  // all are asked again: one after another would be a trip to the memory each
         written = true;
 #pragma unroll
@@ -76,7 +77,7 @@ TCU_DEVICE void end_part(const P &p, Index out, typename F::State s, Index cell,
       }
 #pragma unroll
       for (int i = 0; i < kAtOnce; ++i) {
-        if (k + i * kThreads >= split) break;
+        if (k + i * threads >= split) break;
         s = F::combine(s, at(i) == int(part) ? own[0] : w[i].value());
         W::clear(words + at(i) * W::kWords);
       }

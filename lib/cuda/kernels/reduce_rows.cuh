@@ -5,7 +5,7 @@
 // With p.split > 1 (lanes == block) the list is cut into so many parts, whose rounds alternate (device/split.cuh).
 #pragma once
 #include "device/append.cuh"
-#include "device/split.cuh"
+#include "device/groups.cuh"
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
@@ -77,29 +77,14 @@ struct reduce_rows {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(State, shared, 32);
-    const int lanes = p.lanes, groups = quotient(kThreads, lanes);
-    const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes);
-    const Index split = Index(p.split), n = Index(p.kept) * split;
-#pragma unroll 1
-    for (Index first = Index(blockIdx.x) * groups; first < n; first += Index(gridDim.x) * groups) {
-      const Index item = first + group, cell = split == 1 ? item : p.kept > 1 ? item / split : 0;
-      const Index part = split == 1 ? 0 : item - cell * split;
-      const unsigned begun = begin_part(p, cell);
-      Offsets<N, Index> o;
+    for_groups<F, Out, N, Index>(p, [&](const Offsets<N, Index> &o, Index part, int lane, int lanes) {
       State s[S];
 #pragma unroll
       for (int i = 0; i < S; ++i) s[i] = F::identity();
-      if (item < n) {
-        decode(o, p, 0, p.n_kept, cell);
-        rounds(p, s, o, part, Index(p.folded) / V, lane, lanes);
-        rest(p, s, o, part, lane);
-      }
-      State all = combine_all<F>(s);
-      if (split > 1) return end_part<F, Out>(p, o.out, all, cell, part, begun, shared);
-      all = combine_group<F>(all, lanes, shared);
-      if (item < n && lane == 0) store_result<F, Out>(p, o.out, all, p.folded);
-    }
+      rounds(p, s, o, part, Index(p.folded) / V, lane, lanes);
+      rest(p, s, o, part, lane);
+      return combine_all<F>(s);
+    });
   }
 };
 

@@ -1,4 +1,4 @@
-// reduce.tensor: sums and means along a contiguous mode, of elements or of their products with weights, on tensor cores ('R K', 'R').
+// reduce.tcu.segmented: sums and means along a contiguous mode, of elements or of their products with weights, on tensor cores ('R K', 'R').
 // A product of the elements with a column of ones has in each row the sum of what four neighbouring lanes, a quad, have read, 16 bytes
 // each (tcu/row_sums.cuh). p.lanes threads (a power of two up to the block) have a segment: half a quad, a quad or several, whose sums
 // are added as in every other kernel. These are the variants of Dakkak et al. 2019, 4 ("Accelerating reduction and scan using tensor core
@@ -10,8 +10,8 @@
 // With two inputs, the second the same for every segment, each element is multiplied by its weight (2.4, their matrix times a vector).
 #pragma once
 #include "device/bulk.cuh"
-#include "device/map.cuh"
-#include "device/split.cuh"
+#include "device/groups.cuh"
+#include "device/total.cuh"
 #include "tcu/row_sums.cuh"
 
 namespace tcu::cuda {
@@ -23,7 +23,7 @@ TCU_FN constexpr int tensor_items(int inputs) { return 8 / inputs; }  // pieces 
 namespace tcu::cuda {
 
 template <class Map, class Op, class Acc, class Out, class Index, bool kDense>
-struct reduce_tensor {
+struct reduce_tcu_segmented {
   using T = first_of<typename Map::Inputs>;
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
@@ -33,23 +33,6 @@ struct reduce_tensor {
   static constexpr bool kHasPairs = sizeof(T) < 4;
   static_assert(kItems <= Sums::kMost);
 
-  // A sum of many, with what its additions have cut off (Knuth's two-sum); integers have nothing to cut off.
-  struct Total {
-    State sum = F::identity(), rest = State(0);
-    TCU_DEVICE void add(State x) {
-      const State before = sum, after = m::add(before, x);
-      sum = after;
-      if constexpr (is_float<State>) {
-        const State part = after - before;
-        rest += (before - (after - part)) + (x - part);
-      }
-    }
-    TCU_DEVICE State all() const {
-      if constexpr (is_float<State>) return rest - rest == State(0) ? sum + rest : sum;  // of an Inf the rest is none
-      else return sum;
-    }
-  };
-
   // A segment, whose pieces lie in memory from `from` on, `ahead` elements before its first.
   struct Segment {
     const T *from;
@@ -57,13 +40,17 @@ struct reduce_tensor {
     bool there;
   };
   template <class P>
-  TCU_DEVICE static Segment segment(const P &p, Index cell) {
+  TCU_DEVICE static Segment segment(const P &p, Index offset) {
+    const T *const first = static_cast<const T *>(p.in[0]) + offset;
+    const int ahead = kDense ? int(reinterpret_cast<uint64_t>(first) / sizeof(T) % E) : 0;
+    return {first - ahead, ahead, true};
+  }
+  template <class P>
+  TCU_DEVICE static Segment segment_of(const P &p, Index cell) {
     if (cell >= Index(p.kept)) return {nullptr, 0, false};
     Offsets<1, Index> o;
     decode(o, p, 0, p.n_kept, cell);
-    const T *const first = static_cast<const T *>(p.in[0]) + o.in[0];
-    const int ahead = kDense ? int(reinterpret_cast<uint64_t>(first) / sizeof(T) % E) : 0;
-    return {first - ahead, ahead, true};
+    return segment(p, o.in[0]);
   }
   template <class P>
   TCU_DEVICE static Piece load(const P &p, const Segment &s, Index at) {
@@ -123,7 +110,7 @@ struct reduce_tensor {
     for (int e = 0; e < kEach; ++e) w[e] = weights(p, Index(e * lanes + lane));
 #pragma unroll
     for (int k = 0; k < kItems; ++k) {
-      if (k % kEach == 0) segments[k / kEach] = segment(p, cell(k / kEach));
+      if (k % kEach == 0) segments[k / kEach] = segment_of(p, cell(k / kEach));
       x[k] = load(p, segments[k / kEach], Index(k % kEach * lanes + lane));
     }
     State r[kSegments];
@@ -172,7 +159,7 @@ struct reduce_tensor {
   template <class P>
   TCU_DEVICE static State share(const P &p, const Segment &s, Index part, int lane, int lanes) {
     const Index all = Index(kItems) * lanes, pieces = kDense ? (Index(p.folded) + 2 * E - 2) / E : Index(p.folded) / E;  // at most
-    Total total;
+    Total<F> total;
 #pragma unroll 1
     for (Index first = part * all; first < pieces; first += Index(p.split) * all) {
       Piece x[kItems], w[kItems];
@@ -195,21 +182,9 @@ struct reduce_tensor {
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     if (p.detail >= 0) return tiles(p);
-    TCU_SHARED(State, shared, 32);
-    const int lanes = p.lanes, groups = quotient(kThreads, lanes);
-    const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes);
-    const Index split = Index(p.split), n = Index(p.kept) * split;
-#pragma unroll 1
-    for (Index first = Index(blockIdx.x) * groups; first < n; first += Index(gridDim.x) * groups) {
-      const Index item = first + group, cell = split == 1 ? item : item / split, part = split == 1 ? 0 : item - cell * split;
-      const unsigned begun = begin_part(p, cell);
-      State s = share(p, segment(p, cell), part, lane, lanes);
-      Offsets<1, Index> o;
-      if (item < n) decode(o, p, 0, p.n_kept, cell);
-      if (split > 1) return end_part<F, Out>(p, o.out, s, cell, part, begun, shared);
-      s = combine_group<F>(s, lanes, shared);
-      if (item < n && lane == 0) store_result<F, Out>(p, o.out, s, p.folded);
-    }
+    for_groups<F, Out, kWeighted + 1, Index>(p, [&](const Offsets<kWeighted + 1, Index> &o, Index part, int lane, int lanes) {
+      return share(p, segment(p, o.in[0]), part, lane, lanes);
+    });
   }
 };
 
@@ -221,30 +196,41 @@ struct reduce_tensor {
 
 namespace tcu::cuda::rows {
 
-struct ReduceTensor {
-  static bool accepts(const Problem &p, const Device &d) {
-    if (d.major < 8 || p.n_inputs < 1 || p.n_inputs > 2 || p.second != DType::none || (p.op != ReduceOp::sum && p.op != ReduceOp::mean)) return false;
-    if (p.modes.n_of(Role::R) != 1 || p.modes[0].role != Role::R || p.modes[0].stride[1] != 1) return false;
-    if (!multiplies(p.in[0], p.acc) || p.reduced() < fewest_lanes(p) * elements(p)) return false;
-    const TypedExpr map = infer(*p.expr, p.in, p.n_inputs);
-    if (p.n_inputs == 2) return is_product(map) && weighs(p) && whole(p);
-    return map.steps.size() == 1 && map.steps[0].kind == Step::Kind::input && (whole(p) || dense(p));
-  }
-  // Never faster than ordinary cores on an H200, whose memory both wait for: for pins (docs/performance.md).
-  static bool suits(const Problem &, const Device &) { return false; }
-
-  static bool multiplies(DType in, DType acc) {
+inline bool is_product(const TypedExpr &map) {
+  return map.steps.size() == 3 && map.steps[0].kind == Step::Kind::input && map.steps[1].kind == Step::Kind::input &&
+         map.steps[0].index != map.steps[1].index && map.steps[2].kind == Step::Kind::op && map.steps[2].op == Op::mul;
+}
+// Sums and means of what tensor cores multiply, one result each.
+inline bool on_tensor_cores(const Problem &p, const Device &d) {
+  const auto multiplies = [](DType in, DType acc) {
     switch (in) {
       case DType::f16: case DType::bf16: case DType::f32: return acc == DType::f32;
       case DType::f64: return acc == DType::f64;
       case DType::i8: case DType::u8: return acc == DType::i32 || acc == DType::i64 || acc == DType::u32 || acc == DType::u64;
       default: return false;
     }
+  };
+  if (d.major < 8 || p.n_inputs < 1 || p.second != DType::none || (p.op != ReduceOp::sum && p.op != ReduceOp::mean)) return false;
+  if (!multiplies(p.in[0], p.acc)) return false;
+  const TypedExpr map = infer(*p.expr, p.in, p.n_inputs);
+  return p.n_inputs == 1 ? map.steps.size() == 1 && map.steps[0].kind == Step::Kind::input : p.n_inputs == 2 && is_product(map);
+}
+
+struct ReduceTcuSegmented {
+  static bool accepts(const Problem &p, const Device &d) {
+    if (!on_tensor_cores(p, d) || p.modes.n_of(Role::R) != 1 || p.modes[0].role != Role::R || p.modes[0].stride[1] != 1) return false;
+    if (p.reduced() < fewest_lanes(p) * elements(p)) return false;
+    return p.n_inputs == 2 ? weighs(p) && whole(p) : whole(p) || dense(p);
   }
-  static bool is_product(const TypedExpr &map) {
-    return map.steps.size() == 3 && map.steps[0].kind == Step::Kind::input && map.steps[1].kind == Step::Kind::input &&
-           map.steps[0].index != map.steps[1].index && map.steps[2].kind == Step::Kind::op && map.steps[2].op == Op::mul;
+  // What ordinary cores are slower at, on an H200 (docs/performance.md): sums of 8-bit integers, which take these an instruction for every
+  // four, and short rows times a vector. Both wait for the memory elsewhere.
+  static bool suits(const Problem &p, const Device &) {
+    if (!whole(p)) return false;
+    const int64_t bytes = p.reduced() * bytes_of(p.in[0]);
+    if (p.n_inputs == 2) return bytes <= 4096;
+    return bytes_of(p.in[0]) == 1 && bytes >= 64 && bytes <= 16384;
   }
+
   // Whether the second input is the same for every segment; products of 16-bit floats are float32, as those of the tensor cores.
   static bool weighs(const Problem &p) {
     if ((p.in[0] != DType::f16 && p.in[0] != DType::bf16) || p.in[1] != p.in[0]) return false;
@@ -271,12 +257,12 @@ struct ReduceTensor {
       c.lanes = fewest_lanes(p);
       while (c.lanes < n && (c.lanes < 8 || c.lanes * items / 2 < n)) c.lanes *= 2;
       while ((c.lanes << c.detail) < n) ++c.detail;
-      c.grid = persistent_grid("reduce.tensor", p, d, ceil_div(p.kept(), int64_t(kThreads / c.lanes) * (items >> c.detail)));
+      c.grid = persistent_grid("reduce.tcu.segmented", p, d, ceil_div(p.kept(), int64_t(kThreads / c.lanes) * (items >> c.detail)));
       return c;
     }
     c.detail = -1, c.lanes = 32;
     while (c.lanes < kThreads && (4 * items * c.lanes <= n || (items * c.lanes < n && p.kept() * c.lanes < d.processors * 1024))) c.lanes *= 2;
-    c.grid = persistent_grid("reduce.tensor", p, d, ceil_div(p.kept(), kThreads / c.lanes));
+    c.grid = persistent_grid("reduce.tcu.segmented", p, d, ceil_div(p.kept(), kThreads / c.lanes));
     const int64_t units = n / (items * kThreads), resident = d.processors * tensor_resident(bytes_of(p.in[0]), bytes_of(p.acc));
     if (c.lanes == kThreads && p.kept() < resident && units > 1) {
       c.split = ReduceSplit::parts_for(p.kept(), resident, units);
@@ -290,7 +276,7 @@ struct ReduceTensor {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "reduce_tensor",
+    return make_instance(p, "reduce_tcu_segmented",
                          {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p), whole(p) ? "false" : "true"});
   }
 };

@@ -1,0 +1,35 @@
+// The loop of kernels whose groups of p.lanes threads (a power of two up to the block) have an output each, or, with p.split > 1 and
+// groups as large as the block, a part of one (device/split.cuh).
+#pragma once
+#include "device/map.cuh"
+#include "device/split.cuh"
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+// share(o, part, lane, lanes): what a thread, the lane-th of its group, has of part `part` of the output at o.
+template <class F, class Out, int N, class Index, class P, class Share>
+TCU_DEVICE void for_groups(const P &p, Share share) {
+  TCU_SHARED(typename F::State, shared, 32);
+  const int lanes = p.lanes, groups = quotient(kThreads, lanes);
+  const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes);
+  const Index split = Index(p.split), n = Index(p.kept) * split;
+#pragma unroll 1
+  for (Index first = Index(blockIdx.x) * groups; first < n; first += Index(gridDim.x) * groups) {
+    const Index item = first + group, cell = split == 1 ? item : p.kept > 1 ? item / split : 0;
+    const Index part = split == 1 ? 0 : item - cell * split;
+    const unsigned begun = begin_part(p, cell);
+    Offsets<N, Index> o;
+    typename F::State s = F::identity();
+    if (item < n) {
+      decode(o, p, 0, p.n_kept, cell);
+      s = share(o, part, lane, lanes);
+    }
+    if (split > 1) return end_part<F, Out>(p, o.out, s, cell, part, begun, shared);
+    s = combine_group<F>(s, lanes, shared);
+    if (item < n && lane == 0) store_result<F, Out>(p, o.out, s, p.folded);
+  }
+}
+
+}  // namespace tcu::cuda
+#endif
