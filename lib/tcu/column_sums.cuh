@@ -59,11 +59,11 @@ struct ColumnSums {
 
 // The sum of all that a warp adds, by products alone: a chain of them sums columns (Navarro et al. 2020, "GPU tensor cores for fast
 // arithmetic reductions", 4), and one more the row of column sums. That row is float32, which the last product takes in three parts
-// of tf32 where the papers round it to 16 bits. kMost as in RowSums.
+// of tf32 where the papers round it to 16 bits. kMost: pieces, of as many products as in RowSums.
 template <class T>
 struct TileSum {
   using I = mma::Instruction<T>;
-  static constexpr int kMost = RowSums<T>::kMost;
+  static constexpr int kMost = 4;
   float d[4] = {};
 
   TCU_WARP void add(const Piece &x) {
@@ -73,11 +73,10 @@ struct TileSum {
   // To every lane.
   TCU_WARP float sum() const { return tcu::row_sum(d); }
 };
-// float32 in parts; the parts of a column sum are no worse.
 template <>
 struct TileSum<float> {
   using I = mma::Instruction<tf32_t>;
-  static constexpr int kMost = RowSums<float>::kMost;
+  static constexpr int kMost = 1;
   float d[4] = {};
 
   TCU_WARP void add(const Piece &x) {

@@ -1,6 +1,6 @@
 // Sums and scans of a warp by tensor cores, to be included in anyone's kernel: -I lib of this library, whose lib/tcu and lib/core it reads,
-// C++20, compute capability 8.0; there is nothing to link. After Dakkak et al. 2019, "Accelerating reduction and scan using tensor core units", 4.1, 4.2, 5.1 and 5.2; for
-// today's instruction, by whose layout no fragment passes through shared memory.
+// C++20, compute capability 8.0; there is nothing to link. After Dakkak et al. 2019, "Accelerating reduction and scan using tensor core
+// units", 4.1, 4.2, 5.1 and 5.2; for today's instruction, by whose layout no fragment passes through shared memory.
 //
 // T is tcu::f16_t or tcu::bf16_t (bits as __half's and __nv_bfloat16's); sums are float32. A Piece is a lane's eight neighbouring elements:
 // lane l of the warp has elements 8l .. 8l + 7 of a tile of 256, as it loads them, 16 bytes at once. All 32 lanes call a function together,

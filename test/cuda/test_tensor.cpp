@@ -1,5 +1,6 @@
 // Sums on tensor cores (reduce.tcu.*): segments of any length, one after another and side by side, sums of all as published, what is not
-// finite in every position of a tile, and how far a sum is from float64's, by the experiment of the papers (Carrasco, Vega and Navarro 2019; Navarro et al. 2020).
+// finite in every position of a tile, and how far a sum is from float64's, by the experiment of the papers (Carrasco, Vega and Navarro
+// 2019; Navarro et al. 2020).
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -34,7 +35,8 @@ bool sums_are_right(const char *kernel, const Kind &k, const Segments &segments,
                     tcu_determinism_t determinism = TCU_RUN_TO_RUN) {
   const auto [length, count, gap, side_by_side] = segments;
   const size_t size = size_t(tcu_dtype_bytes(k.in)), out_size = size_t(tcu_dtype_bytes(k.out));
-  std::vector<unsigned char> elements(size_t(segments.at(count - 1, length - 1) + 1) * size, 0x7f), results(size_t(count + 64) * out_size, 0x5a);
+  std::vector<unsigned char> elements(size_t(segments.at(count - 1, length - 1) + 1) * size, 0x7f);
+  std::vector<unsigned char> results(size_t(count + 64) * out_size, 0x5a);
   std::vector<double> want(size_t(count), 0), magnitude(size_t(count), 0);
   for (int64_t s = 0; s < count; ++s)
     for (int64_t i = 0; i < length; ++i) {
@@ -54,8 +56,8 @@ bool sums_are_right(const char *kernel, const Kind &k, const Segments &segments,
   options.kernel = kernel, options.determinism = determinism;
   const tcu_status_t status = tcu_reduce(context(), &out, k.op, nullptr, 1, &in, 1, &dim, &options);
   if (status == TCU_ERROR_KERNEL) return false;
-  INFO(kernel << " " << tcu_dtype_name(k.in) << ", " << count << " segments of " << length << (side_by_side ? " side by side" : "") << ", gap "
-              << gap << ": " << tcu_last_error());
+  INFO(kernel << " " << tcu_dtype_name(k.in) << ", " << count << " segments of " << length << (side_by_side ? " side by side" : "")
+              << ", gap " << gap << ": " << tcu_last_error());
   REQUIRE(tcu_status_name(status) == std::string("TCU_OK"));
   auto now = y.get<unsigned char>(results.size());
   size_t wrong = 0;
@@ -207,7 +209,7 @@ TEST_CASE("cuda: sums on tensor cores against float64", "[cuda][tensor]") {
   Rng rng(11);
   const auto uniform = [&] { return double(rng() >> 11) * 0x1p-53; };
   const auto normal = [&] { return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(6.283185307179586 * uniform()); };
-  const int64_t n = api::emulated() ? 1 << 15 : api::under_sanitizer() ? 1 << 18 : 1 << 24;
+  const int64_t n = api::emulated() ? 1 << 15 : api::under_sanitizer() ? 1 << 16 : 1 << 20;
   for (const tcu_dtype_t in : {TCU_FLOAT16, TCU_BFLOAT16, TCU_FLOAT32}) {
     const Kind k{TCU_REDUCE_SUM, in, TCU_FLOAT32};
     for (const int64_t length : {n, n / 64, n / 1024}) {
@@ -238,14 +240,14 @@ TEST_CASE("cuda: sums on tensor cores against float64, to 2^31 elements", "[.][l
   const int64_t block = 1 << 20, most = int64_t(1) << 31;
   struct Data {
     const char *name;
-    bool positive;
+    bool even;  // positive, no element much larger than the others
     std::function<double(int64_t)> value;
   };
   const Data data[] = {
       {"uniform", true, [&](int64_t) { return uniform(); }},
       {"normal", false, [&](int64_t) { return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(6.283185307179586 * uniform()); }},
       {"alternating", false, [&](int64_t i) { return (i & 1 ? -1 : 1) * 60000 + 100 * uniform(); }},
-      {"outlier", true, [&](int64_t i) { return i == block / 2 ? 60000 : uniform() * 1e-3; }},
+      {"outlier", false, [&](int64_t i) { return i == block / 2 ? 60000 : uniform() * 1e-3; }},
       {"65504", true, [](int64_t) { return 65504.0; }},
   };
   std::string told;
@@ -274,9 +276,9 @@ TEST_CASE("cuda: sums on tensor cores against float64, to 2^31 elements", "[.][l
           if (!kernel.empty() && kernel.rfind("reduce.tcu.", 0) != 0) continue;
           if (tcu_reduce(context(), &out, TCU_REDUCE_SUM, nullptr, 1, &in, 1, &dim, &options) == TCU_ERROR_KERNEL) continue;
           const double times = double(n / block), error = std::abs(double(y.get<float>(1)[0]) - sum * times);
-          const double part = error / (d.positive ? sum : magnitude) / times;
+          const double part = error / magnitude / times;
           INFO(kernel << " " << tcu_dtype_name(dtype) << " " << d.name << " 2^" << log2n);
-          CHECK(part <= (d.positive ? 1e-6 : 1e-7 * log2n));
+          CHECK(part <= (d.even ? 1e-6 : 1e-7 * log2n));
           char line[160];
           std::snprintf(line, sizeof line, "error %s %s %s %d %.2e\n", kernel.empty() ? "planner" : kernel.c_str(), tcu_dtype_name(dtype),
                         d.name, log2n, part);

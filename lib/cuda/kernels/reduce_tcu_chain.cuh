@@ -1,8 +1,8 @@
 // reduce.tcu.recurrence, reduce.tcu.single_pass, reduce.tcu.split: one sum of all elements, on tensor cores as published; for pins.
 // A warp sums a chain of groups, a piece of 16 bytes a lane each, by two kinds of products (TileSum of tcu/column_sums.cuh): the
 // two-product recurrence of Carrasco et al. 2019 ("Analyzing GPU tensor core potential for fast reductions"), with the chains of R groups
-// and the three variants of Navarro et al. 2020 ("GPU tensor cores for fast arithmetic reductions", 5). R and the block's B threads are
-// the tuning table's factor and block.
+// (of more than four, chains of four) and the three variants of Navarro et al. 2020 ("GPU tensor cores for fast arithmetic reductions",
+// 5). R and the block's B threads are the tuning table's factor and block.
 //   recurrence   what the warps' chains come to is the input of the next step. In one launch, where the paper has one a step: of the
 //                warps whose sums are one chain of the next step, the last to finish takes that step. Sums between are float32.
 //   single_pass  each block puts its warps' sums together by shuffles, and these meet in one atomic addition each; where the order
@@ -32,6 +32,7 @@ struct reduce_tcu_chain {
   using State = double;
   using Elements = Vec<T, 16 / int(sizeof(T))>;
   static constexpr int kResident = 4;
+  static_assert(kChainPieces % TileSum<T>::kMost == 0 && kChainPieces % TileSum<float>::kMost == 0);
 
   // Piece `at` of n elements; zeros where there are none.
   template <class E>
@@ -57,8 +58,10 @@ struct reduce_tcu_chain {
 #pragma unroll
       for (int k = 0; k < kChainPieces; ++k) x[k] = r + k < length ? piece(from, n, (first + r + k) * 32 + lane) : Piece{};
 #pragma unroll
-      for (int k = 0; k < kChainPieces; ++k) sum.add(x[k]);
-      if ((r + kChainPieces) % TileSum<E>::kMost == 0 || r + kChainPieces >= length) total += sum.sum(), sum = {};
+      for (int k = 0; k < kChainPieces; ++k) {
+        sum.add(x[k]);
+        if ((k + 1) % TileSum<E>::kMost == 0) total += sum.sum(), sum = {};
+      }
     }
     return total;
   }
@@ -135,7 +138,8 @@ namespace tcu::cuda::rows {
 
 struct ReduceTcuChain {
   static bool accepts(const Problem &p, const Device &d) {
-    return on_tensor_cores(p, d) && p.n_inputs == 1 && p.modes.size() == 1 && (p.in[0] == DType::f16 || p.in[0] == DType::bf16) &&
+    const bool is_half = p.in[0] == DType::f16 || p.in[0] == DType::bf16;
+    return is_half && on_tensor_cores(p, d) && p.n_inputs == 1 && p.modes.size() == 1 && p.modes[0].role == Role::R &&
            p.modes[0].stride[1] == 1 && (1 << p.alignment[1]) >= 16;
   }
   static bool suits(const Problem &, const Device &) { return false; }

@@ -1,4 +1,4 @@
-// reduce.tcu.segmented: sums and means along a contiguous mode, of elements or of their products with weights, on tensor cores ('R K', 'R').
+// reduce.tcu.segmented: sums and means along a contiguous mode ('R K', 'R'), of elements or their products with weights, on tensor cores.
 // A product of the elements with a column of ones has in each row the sum of what four neighbouring lanes, a quad, have read, 16 bytes
 // each (tcu/row_sums.cuh). p.lanes threads (a power of two up to the block) have a segment: half a quad, a quad or several, whose sums
 // are added as in every other kernel. These are the variants of Dakkak et al. 2019, 4 ("Accelerating reduction and scan using tensor core
@@ -15,7 +15,8 @@
 #include "tcu/row_sums.cuh"
 
 namespace tcu::cuda {
-TCU_FN constexpr int tensor_resident(int element_bytes, int sum_bytes) { return element_bytes == 4 || sum_bytes > 4 ? 3 : 4; }  // spill nothing
+// Blocks that spill nothing.
+TCU_FN constexpr int tensor_resident(int element_bytes, int sum_bytes) { return element_bytes == 4 || sum_bytes > 4 ? 3 : 4; }
 TCU_FN constexpr int tensor_items(int inputs) { return 8 / inputs; }  // pieces of each that a thread has in flight
 }
 
@@ -29,7 +30,8 @@ struct reduce_tcu_segmented {
   using State = typename F::State;
   using Sums = RowSums<T>;
   static constexpr bool kWeighted = Map::Inputs::size == 2;
-  static constexpr int kItems = tensor_items(Map::Inputs::size), E = 16 / int(sizeof(T)), kResident = tensor_resident(sizeof(T), sizeof(State));
+  static constexpr int kItems = tensor_items(Map::Inputs::size), E = 16 / int(sizeof(T));
+  static constexpr int kResident = tensor_resident(sizeof(T), sizeof(State));
   static constexpr bool kHasPairs = sizeof(T) < 4;
   static_assert(kItems <= Sums::kMost);
 
@@ -222,13 +224,13 @@ struct ReduceTcuSegmented {
     if (p.reduced() < fewest_lanes(p) * elements(p)) return false;
     return p.n_inputs == 2 ? weighs(p) && whole(p) : whole(p) || dense(p);
   }
-  // What ordinary cores are slower at, on an H200 (docs/performance.md): sums of 8-bit integers, which take these an instruction for every
-  // four, and short rows times a vector. Both wait for the memory elsewhere.
-  static bool suits(const Problem &p, const Device &) {
+  // What ordinary cores are slower at, on an H200 (docs/performance.md): short rows times a vector, 1.3 to 1.4 times, and segments of 8-bit
+  // integers of lengths that reduce.small takes long for, up to 1.1 times where they come from the memory.
+  static bool suits(const Problem &p, const Device &d) {
     if (!whole(p)) return false;
     const int64_t bytes = p.reduced() * bytes_of(p.in[0]);
-    if (p.n_inputs == 2) return bytes <= 4096;
-    return bytes_of(p.in[0]) == 1 && bytes >= 64 && bytes <= 16384;
+    if (p.n_inputs == 2) return bytes <= 2048;
+    return bytes_of(p.in[0]) == 1 && bytes >= 1024 && bytes <= 4096 && p.kept() * bytes >= 4 * d.l2_bytes;
   }
 
   // Whether the second input is the same for every segment; products of 16-bit floats are float32, as those of the tensor cores.
@@ -261,7 +263,8 @@ struct ReduceTcuSegmented {
       return c;
     }
     c.detail = -1, c.lanes = 32;
-    while (c.lanes < kThreads && (4 * items * c.lanes <= n || (items * c.lanes < n && p.kept() * c.lanes < d.processors * 1024))) c.lanes *= 2;
+    const auto few = [&] { return items * c.lanes < n && p.kept() * c.lanes < d.processors * 1024; };
+    while (c.lanes < kThreads && (4 * items * c.lanes <= n || few())) c.lanes *= 2;
     c.grid = persistent_grid("reduce.tcu.segmented", p, d, ceil_div(p.kept(), kThreads / c.lanes));
     const int64_t units = n / (items * kThreads), resident = d.processors * tensor_resident(bytes_of(p.in[0]), bytes_of(p.acc));
     if (c.lanes == kThreads && p.kept() < resident && units > 1) {

@@ -91,8 +91,8 @@ struct ReduceTcuStrided {
     return p.modes.size() >= 2 && p.modes[0].role == Role::K && p.modes.n_of(Role::R) == 1 && p.modes[0].stride[1] == 1 &&
            rows_aligned(p, 0, 1, 16 / bytes_of(p.in[0]));
   }
-  // As ReduceTcuSegmented's.
-  static bool suits(const Problem &p, const Device &) { return bytes_of(p.in[0]) == 1 && p.reduced() >= 64; }
+  // Long segments of 8-bit integers, which ordinary cores take an instruction each for (docs/performance.md).
+  static bool suits(const Problem &p, const Device &) { return bytes_of(p.in[0]) == 1 && p.reduced() >= 4096; }
 
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const int64_t width = 128 / bytes_of(p.in[0]), tiles = ceil_div(p.kept(), width), resident = 2 * d.processors;
