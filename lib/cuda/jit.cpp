@@ -57,9 +57,16 @@ const void *make(const Instance &f, int ordinal) {
   check(cudaDeviceGetAttribute(&target.major, cudaDevAttrComputeCapabilityMajor, ordinal), "asking for the device");
   check(cudaDeviceGetAttribute(&target.minor, cudaDevAttrComputeCapabilityMinor, ordinal), "asking for the device");
   const std::string source = source_of(f);
-  const std::string key = compiler_key(target) + source;
-  if (const auto code = disk().load(key))
-    if (const void *handle = load(*code)) return handle;
+  std::string key = code_key(target) + source;
+  const auto from_disk = [&]() -> const void * {
+    const auto code = disk().load(key);
+    return code ? load(*code) : nullptr;
+  };
+  if (const void *handle = from_disk()) return handle;
+  if (const std::string more = substitute_key(target); !more.empty()) {
+    key = more + key;
+    if (const void *handle = from_disk()) return handle;
+  }
   const std::string code = compile_source(source, target);
   const void *handle = load(code);
   if (!handle) fail(Code::cuda, "cuda: the driver does not take the code that NVRTC made: update the driver");

@@ -3,10 +3,11 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
+#include <vector>
 
 #include "core/error.h"
-#include "core/hash.h"
 #include "cuda/compiler.h"
 #include "cuda/dynamic_library.h"
 #include "cuda/embedded.h"
@@ -96,6 +97,13 @@ std::string first_errors(const std::string &log) {
   return text;
 }
 
+// NVRTC's defaults are IEEE division and square root, subnormals kept: nothing here may change that. A product and a sum
+// stay two roundings, as in the shipped kernels and on the cpu: contracted, an element's bits would depend on whether the
+// vector loop or its tail computed it.
+constexpr const char *kOptions[] = {"--std=c++20", "--fmad=false", "--no-source-include"};
+
+bool is_machine(const std::string &architecture) { return architecture.compare(0, 3, "sm_") == 0; }
+
 }  // namespace
 
 bool nvrtc_available() { return Nvrtc::find() != nullptr; }
@@ -116,19 +124,6 @@ std::string nvrtc_architecture(int major, int minor) {
   return (nearest == own ? "sm_" : "compute_") + std::to_string(nearest);
 }
 
-const std::vector<std::string> &nvrtc_options() {
-  // NVRTC's defaults are IEEE division and square root, subnormals kept: nothing here may change that. A product and a sum
-  // stay two roundings, as in the shipped kernels and on the cpu: contracted, an element's bits would depend on whether the
-  // vector loop or its tail computed it.
-  static const std::vector<std::string> options = [] {
-    std::vector<std::string> list{"--std=c++20", "--fmad=false", "--no-source-include"};
-    const Nvrtc &n = Nvrtc::get();
-    if (n.major > 12 || (n.major == 12 && n.minor >= 4)) list.push_back("--minimal");
-    return list;
-  }();
-  return options;
-}
-
 std::string nvrtc_compile(const std::string &source, const std::string &architecture) {
   const Nvrtc &n = Nvrtc::get();
   std::vector<const char *> names, texts;
@@ -144,17 +139,17 @@ std::string nvrtc_compile(const std::string &source, const std::string &architec
   } own{n};
   n.check(n.create(&own.program, source.c_str(), "tcuops", int(names.size()), texts.data(), names.data()),
           "creating a program");
-  std::vector<std::string> options = nvrtc_options();
-  options.push_back("--gpu-architecture=" + architecture);
-  std::vector<const char *> arguments;
-  for (const std::string &o : options) arguments.push_back(o.c_str());
+  const std::string target = "--gpu-architecture=" + architecture;
+  std::vector<const char *> arguments(std::begin(kOptions), std::end(kOptions));
+  arguments.push_back(target.c_str());
+  if (n.major > 12 || (n.major == 12 && n.minor >= 4)) arguments.push_back("--minimal");  // it declares less, and is faster
   if (const int result = n.compile(own.program, int(arguments.size()), arguments.data())) {
     size_t bytes = 0;
     std::string log;
     if (n.log_size(own.program, &bytes) == 0) log.resize(bytes), n.log(own.program, log.data());
     fail(Code::internal, "nvrtc: %s: %s", n.error(result), first_errors(log).c_str());
   }
-  const bool machine = architecture.compare(0, 3, "sm_") == 0;
+  const bool machine = is_machine(architecture);
   size_t bytes = 0;
   n.check(machine ? n.cubin_size(own.program, &bytes) : n.ptx_size(own.program, &bytes), "asking for the code's size");
   std::string code(bytes, '\0');
@@ -164,19 +159,16 @@ std::string nvrtc_compile(const std::string &source, const std::string &architec
 
 // ---- compiler.h
 
-std::string compiler_key(const Target &target) {
-  static const std::string rest = [] {
-    // The headers' text stands for the library's version: it changes with every change that matters.
-    Hash headers;
-    for (int i = 0; i < n_embedded_headers; ++i) {
-      const std::string text = std::string(embedded_headers[i].name) + '\0' + embedded_headers[i].text;
-      headers.add_bytes(text.data(), text.size());
-    }
-    std::string key = "nvrtc " + nvrtc_version() + " headers " + std::to_string(headers.value());
-    for (const std::string &o : nvrtc_options()) key += " " + o;
-    return key;
-  }();
-  return rest + " " + nvrtc_architecture(target.major, target.minor) + "\n";
+std::string code_key(const Target &target) {
+  // The headers' text stands for the library's version: it changes with every change that matters.
+  std::string key = std::string("nvrtc headers ") + embedded_headers_hash;
+  for (const char *o : kOptions) key += std::string(" ") + o;
+  return key + " " + std::to_string(target.major) + "." + std::to_string(target.minor) + "\n";
+}
+
+std::string substitute_key(const Target &target) {
+  const std::string architecture = nvrtc_architecture(target.major, target.minor);
+  return is_machine(architecture) ? "" : nvrtc_version() + " " + architecture + " ";
 }
 
 std::string compile_source(const std::string &source, const Target &target) {

@@ -1,7 +1,6 @@
-// NVRTC, opened when the first function is compiled. Needs no CUDA header and no GPU.
+// NVRTC, opened when a function is asked for that is not in the disk cache. Needs no CUDA header and no GPU.
 #pragma once
 #include <string>
-#include <vector>
 
 namespace tcu::cuda {
 
@@ -12,6 +11,5 @@ std::string nvrtc_version();  // "13.0"
 std::string nvrtc_compile(const std::string &source, const std::string &architecture);
 // The architecture to compile for: the device's own, or where this NVRTC does not know it, the PTX of the nearest below.
 std::string nvrtc_architecture(int major, int minor);
-const std::vector<std::string> &nvrtc_options();  // beside the architecture
 
 }  // namespace tcu::cuda

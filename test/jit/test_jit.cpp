@@ -327,6 +327,12 @@ TEST_CASE("jit: names tell functions apart, and sources follow names") {
   CHECK(sources.size() == known.size());
 }
 
+TEST_CASE("jit: keys of cached code tell architectures apart") {
+  CHECK(cuda::code_key({9, 0}) != cuda::code_key({8, 0}));
+  CHECK(cuda::code_key({1, 23}) != cuda::code_key({12, 3}));
+  CHECK(cuda::code_key({9, 0}) == cuda::code_key({9, 0}));
+}
+
 TEST_CASE("jit: an error says what NVRTC said, in one line [nvrtc]") {
   if (skipped()) return;
   try {
@@ -347,8 +353,8 @@ TEST_CASE("jit: machine code for architectures that NVRTC knows, PTX of the near
   const std::string ptx = cuda::nvrtc_compile("extern \"C\" __global__ void kernel() {}\n", newer);
   CHECK(ptx.find(".entry kernel") != std::string::npos);
   CHECK(code_of([] { cuda::nvrtc_architecture(3, 5); }) == Code::unsupported);
-  CHECK(cuda::compiler_key({9, 0}) != cuda::compiler_key({8, 0}));
-  CHECK(cuda::compiler_key({9, 0}).find("sm_90") != std::string::npos);
+  CHECK(cuda::substitute_key({9, 0}).empty());
+  CHECK(cuda::substitute_key({99, 9}) == cuda::nvrtc_version() + " " + newer + " ");
 }
 
 TEST_CASE("a divisor's product is the quotient") {

@@ -120,7 +120,7 @@ const std::string &prefix() {
 
 }  // namespace
 
-std::string compiler_key(const Target &) {
+std::string code_key(const Target &) {
   static const std::string key = [] {
     std::vector<fs::path> headers;
     for (const char *folder : {"/test/emulator/include", "/lib/cuda", "/lib/core", "/lib/tcu"})
@@ -140,6 +140,8 @@ std::string compiler_key(const Target &) {
   }();
   return key;
 }
+
+std::string substitute_key(const Target &) { return ""; }
 
 std::string compile_source(const std::string &source, const Target &) {
   const std::string code = Scratch::get().name(".so"), log = Scratch::get().name(".log");
