@@ -1,33 +1,49 @@
-// Shared memory filled by the block as a whole.
+// Shared memory filled, and emptied, by the block as a whole.
 #pragma once
 #include "device/intrinsics.cuh"
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-// `bytes`, a multiple of 16, from global to shared memory, both aligned to 16 bytes: there for all threads of the block on return. Once
-// in a kernel. From compute capability 9.0 on one thread asks for all of it (cp.async.bulk; "Asynchronous Data Copies", CUDA programming
-// guide), so that it takes no registers; else every thread has kItems words in flight. streamed: the caches are to forget it first.
-TCU_DEVICE void fill_shared(uint4 *to, const void *from, int bytes, bool streamed) {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
-  TCU_SHARED(uint64_t, arrived, 1);
-  const unsigned barrier = unsigned(__cvta_generic_to_shared(arrived));
-  if (threadIdx.x == 0) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" : : "r"(barrier) : "memory");
-    asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
-    uint64_t policy;
-    if (streamed) asm volatile("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
-    else asm volatile("createpolicy.fractional.L2::evict_normal.b64 %0;" : "=l"(policy));
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" : : "r"(barrier), "r"(bytes) : "memory");
-    if (bytes > 0)
-      asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
-                   : : "r"(unsigned(__cvta_generic_to_shared(to))), "l"(from), "r"(bytes), "r"(barrier), "l"(policy) : "memory");
-  }
-  __syncthreads();  // who waits finds the barrier made
+// The machine's own copies ("Asynchronous Data Copies", CUDA programming guide): one thread asks for them, and they take no registers.
+TCU_DEVICE void make_barrier(uint64_t *barrier) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" : : "r"(unsigned(__cvta_generic_to_shared(barrier))) : "memory");
+  asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+}
+TCU_DEVICE void await_barrier(uint64_t *barrier) {
   unsigned there = 0;
   while (!there)
     asm volatile("{ .reg .pred q; mbarrier.try_wait.parity.shared::cta.b64 q, [%1], %2; selp.u32 %0, 1, 0, q; }"
-                 : "=r"(there) : "r"(barrier), "r"(0) : "memory");
+                 : "=r"(there) : "r"(unsigned(__cvta_generic_to_shared(barrier))), "r"(0) : "memory");
+}
+TCU_DEVICE void ask_for(void *to, const void *from, int bytes, uint64_t *barrier, bool streamed) {
+  const unsigned at = unsigned(__cvta_generic_to_shared(to)), arrived = unsigned(__cvta_generic_to_shared(barrier));
+  if (streamed) {
+    uint64_t policy;
+    asm volatile("createpolicy.fractional.L2::evict_first.b64 %0;" : "=l"(policy));
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.L2::cache_hint [%0], [%1], %2, [%3], %4;"
+                 : : "r"(at), "l"(from), "r"(bytes), "r"(arrived), "l"(policy) : "memory");
+  } else {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+                 : : "r"(at), "l"(from), "r"(bytes), "r"(arrived) : "memory");
+  }
+}
+#endif
+
+// `bytes`, a multiple of 16, from global to shared memory, both aligned to 16 bytes: there for all threads of the block on return. Once
+// in a kernel. Before compute capability 9.0 every thread has kItems words in flight. streamed: the caches are to forget it first.
+TCU_DEVICE void fill_shared(uint4 *to, const void *from, int bytes, bool streamed) {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
+  TCU_SHARED(uint64_t, arrived, 1);
+  if (threadIdx.x == 0) {
+    make_barrier(arrived);
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;"
+                 : : "r"(unsigned(__cvta_generic_to_shared(arrived))), "r"(bytes) : "memory");
+    if (bytes > 0) ask_for(to, from, bytes, arrived, streamed);
+  }
+  __syncthreads();  // who waits finds the barrier made
+  await_barrier(arrived);
 #else
   constexpr int kItems = 4;
   const int words = bytes / 16, t = int(threadIdx.x), threads = int(blockDim.x);
@@ -44,6 +60,67 @@ TCU_DEVICE void fill_shared(uint4 *to, const void *from, int bytes, bool streame
       if (i + k * threads < words) to[i + k * threads] = x[k];
   }
   __syncthreads();
+#endif
+}
+
+// Several such copies that are waited for together, each a multiple of 16 bytes. All threads of the block call, once in a kernel; what they
+// wrote to shared memory before they wait, or asked to be copied there (copy_ahead), is there as well.
+class Arrival {
+  uint64_t *barrier;  // in shared memory
+
+ public:
+  TCU_DEVICE explicit Arrival(uint64_t *barrier) : barrier(barrier) {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
+    if (threadIdx.x == 0) make_barrier(barrier);
+#endif
+  }
+  TCU_DEVICE void fetch(void *to, const void *from, int bytes) const {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
+    if (threadIdx.x == 0 && bytes > 0) {
+      asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                   : : "r"(unsigned(__cvta_generic_to_shared(barrier))), "r"(bytes) : "memory");
+      ask_for(to, from, bytes, barrier, false);
+    }
+#else
+    for (int at = int(threadIdx.x) * 16; at < bytes; at += int(blockDim.x) * 16)
+      copy_ahead<16>(static_cast<char *>(to) + at, static_cast<const char *>(from) + at);
+#endif
+  }
+  TCU_DEVICE void wait() const {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
+    if (threadIdx.x == 0)
+      asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(unsigned(__cvta_generic_to_shared(barrier))) : "memory");
+#endif
+    end_of_copies();
+    await_copies<0>();
+    __syncthreads();  // who waits finds the barrier made
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
+    await_barrier(barrier);
+#endif
+  }
+};
+
+// `bytes`, a multiple of 16, from shared memory, where the block's threads have written them, to global memory, both aligned to 16 bytes.
+// All threads call it, and see all of shared memory afterwards. It is not to be written, and the block not to end, before await_drain().
+TCU_DEVICE void drain_shared(void *to, const void *from, int bytes) {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+  __syncthreads();
+  if (threadIdx.x == 0 && bytes > 0) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                 : : "l"(to), "r"(unsigned(__cvta_generic_to_shared(from))), "r"(bytes) : "memory");
+    asm volatile("cp.async.bulk.commit_group;" : : : "memory");
+  }
+#else
+  __syncthreads();
+#pragma unroll 4
+  for (int at = int(threadIdx.x) * 16; at < bytes; at += int(blockDim.x) * 16)
+    *reinterpret_cast<uint4 *>(static_cast<char *>(to) + at) = *reinterpret_cast<const uint4 *>(static_cast<const char *>(from) + at);
+#endif
+}
+TCU_DEVICE void await_drain() {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
+  asm volatile("cp.async.bulk.wait_group.read 0;" : : : "memory");
 #endif
 }
 
