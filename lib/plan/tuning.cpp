@@ -33,7 +33,6 @@ constexpr Tuning table[] = {
     {"reduce.tcu.single_pass", 0, 0,     0, 4, 128},   // as that
     {"reduce.tcu.split",       0, 0,     0, 50, 128},  // of a hundred elements, those for tensor cores: half, as the paper begins with
     {"reduce.general",      0,    0,     16},  // untuned
-    {"scan.lookback",       0,    0,     3},   // as many as are resident
     {"scan.lines",          0,    0,     16},  // untuned
     {"scan.general",        0,    0,     16},  // untuned
     {"segmented.balanced",  0,    0,     4},   // as many as are resident

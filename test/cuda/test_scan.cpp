@@ -95,6 +95,9 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   }
   // what scan.lookback takes: a line of several tiles
   for (int k : {1, 2}) for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {support::pick(rng, 8200, 20000), k}, 0, true, runs); });
+  // lines that begin anywhere in 16 bytes
+  for (int64_t gap : {1, 2, 3})
+    for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {support::pick(rng, 8200, 20000), 2}, 0, true, runs, gap); });
   // what scan.split takes: few long lines side by side
   for_cases(rng, cases, [&](const Case &c) {
     run_case(rng, c, {40, 1100}, 1, true, runs);
@@ -108,7 +111,7 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
     for (int64_t gap : {1, 2}) run_case(rng, c, {lines, 3}, 1, true, runs, gap);
   for (const Case &c : {cases[0], cases[1], cases[3]}) run_case(rng, c, {lines, emulated ? 70 : 150}, 1, true, runs);
   for (const Case &c : narrow) {
-    run_case(rng, c, {8200, 2}, 0, true, runs);
+    run_case(rng, c, {16500, 2}, 0, true, runs);
     run_case(rng, c, {lines, 3}, 1, true, runs);
     run_case(rng, c, {3, 8300}, 1, true, runs);
   }
@@ -117,8 +120,8 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   report("scan", runs);
 }
 
-// One line of more tiles (of 2048 elements) than are looked back for at once: 256, and 32 on the emulated library; and two lines
-// side by side of more parts (of 2048 steps) than two levels of scan.split hold: 256, and 4 on the emulated library.
+// One line of more tiles (of 3328 elements at most) than are looked back for at once: 128, and 16 on the emulated library; and two
+// lines side by side of more parts (of 2048 steps) than two levels of scan.split hold: 256, and 4 on the emulated library.
 TEST_CASE("cuda: scans of more tiles than one look-back", "[cuda][scan]") {
   NEEDS_CUDA();
   Rng rng(6);

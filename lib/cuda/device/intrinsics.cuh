@@ -288,5 +288,24 @@ TCU_DEVICE unsigned count_up(unsigned *p) {
 #endif
 }
 
+// The number of this block in a launch, such that blocks of lower numbers have begun: it may wait for them. All threads of it call this,
+// once in a kernel. The machine begins blocks in the order of blockIdx. The programming guide does not say so, but CUB's scans rest on it
+// too (a tile is blockIdx.x), and a count, which a block would have to wait for before its first load, took 2 to 3 % of a scan of 2^28
+// elements and 20 % of one of 2^20. The emulator begins blocks in any order, and there they are counted. *counter: zero, and zero again
+// when all blocks have begun.
+TCU_DEVICE unsigned block_in_order(unsigned *counter) {
+#if TCU_DEVICE_CODE
+  return blockIdx.x;
+#else
+  TCU_SHARED(unsigned, number, 1);
+  if (threadIdx.x == 0) {
+    number[0] = atomicAdd(counter, 1u);
+    if (number[0] + 1 == gridDim.x) *counter = 0;
+  }
+  __syncthreads();
+  return number[0];
+#endif
+}
+
 }  // namespace tcu::cuda
 #endif

@@ -1,21 +1,21 @@
 // scan.lookback: long lines along a contiguous S mode ('S', 'S K'), cut into tiles, read once.
-// Blocks take tiles in the order of a ticket, so that the tiles before one's own have been taken. A block adds up a tile and
-// publishes the sum; learns what comes before the tile; scans it in registers and writes it. What comes before a tile it does
-// not find out for itself, as in decoupled look-back (Merrill and Garland 2016, "Single-pass Parallel Prefix Scan with
-// Decoupled Look-back"): the block with the first ticket looks back for all of them. It follows the published sums, scans them
-// in batches, and publishes what comes before each. So a tile waits for one word, one trip behind the slowest
-// tile before it, and the order in which sums are added is fixed: the result has the same bits on every run.
-// A block has p.detail tiles in hand (kScanTiles at most) in shared memory, and goes through them in order: the newest is on its
-// way; kReading rounds later it is added up and published; in its last round it is scanned and written. With p.detail = 0
-// shared memory has no room for them, and elements are read where they are used, twice.
-// Workspace, zero at the launch and at the end: the ticket and the number of blocks that are done, padded to 16 bytes; the words
-// (device/published.cuh) of the tiles' sums; those of what comes before them. Who reads a word last clears it.
+// A block has one tile, in shared memory. It adds the tile up and publishes the sum; learns what comes before the tile; scans it where it
+// lies and writes it. What comes before a tile it does not find out for itself, as in decoupled look-back (Merrill and Garland 2016,
+// "Single-pass Parallel Prefix Scan with Decoupled Look-back"): the first block looks back for all of them. It follows the published
+// sums, scans them in batches, and publishes what comes before each. So a tile waits for one word, one trip behind the slowest tile
+// before it, and the order in which sums are added is fixed: the result has the same bits on every run.
+// The machine itself copies a tile to shared memory and back (device/bulk.cuh), so that no thread has loads in flight; what counts is how
+// many tiles wait on a multiprocessor (some eight, of 26 KB) and how few threads ask for the word they wait for (one of a block).
+// A thread has an odd number of vectors, one after another, so that threads which read one vector each of shared memory meet in no bank.
+// Blocks are taken to begin in the order of their numbers (block_in_order): they wait for blocks of lower numbers only.
+// Workspace, zero at the launch and at the end: a counter, padded to 16 bytes; the words (device/published.cuh) of the tiles' sums; those
+// of what comes before them. Who reads a word last clears it.
 // Two blocks must be resident at once: the one that looks back, and another.
-// In place: a thread writes the elements that it read.
+// In place: a tile is read before it is written.
 #pragma once
 #include "device/published.cuh"
 #include "device/scan.cuh"
-#include "device/stages.cuh"
+#include "device/tile.cuh"
 
 namespace tcu::cuda {
 #if defined(TCU_EMULATOR)
@@ -23,12 +23,12 @@ inline constexpr int kScanBatch = 4;  // so that a small test has many
 #else
 inline constexpr int kScanBatch = 32;  // one tile for each lane of a warp
 #endif
-inline constexpr int kScanTiles = 4;
-// Vectors of a tile for each thread: what keeps 64 bytes of the inputs in shared memory and 128 of states in registers.
-TCU_FN constexpr int scan_items(int vector, int input_bytes, int state_bytes) {
-  int n = 4;
-  while (n > 1 && (n * vector * input_bytes > 64 || n * vector * (state_bytes < 4 ? 4 : state_bytes) > 128)) n /= 2;
-  return n;
+inline constexpr int kScanBlock = 128;  // threads; with 256 the same bytes wait for each other longer
+// Vectors of a thread: what keeps 208 bytes a thread in shared memory, so that eight tiles wait on a multiprocessor, and twice that where
+// it holds several operands of an element, so that tiles are not so short that the block that looks back falls behind.
+TCU_FN constexpr int scan_items(int vector, int element_bytes, bool several) {
+  const int n = (several ? 416 : 208) / (vector * element_bytes);
+  return n < 2 ? 1 : (n - 1) / 2 * 2 + 1;
 }
 }
 
@@ -41,65 +41,11 @@ struct scan_lookback {
   using W = Published<Acc>;
   using Inputs = typename Map::Inputs;
   static constexpr int V = kVector<Inputs, Out>;
-  static constexpr int kResident = 3, kWarps = kThreads / 32;
-  static constexpr int kItems = scan_items(V, bytes_of_all<Inputs>::value, sizeof(Acc));
-  static constexpr int kReading = 1, kTickets = 2 * kScanTiles;
-  static constexpr Index kTile = Index(kThreads) * kItems * V;
-  using Ahead = Stages<Inputs, V, kThreads, kItems>;
-
-  // A tile, and its line, which is found anew where it is another than the last tile's. A thread's vectors are kBetween elements
-  // from each other; where they lie is added up, not worked out for each.
-  struct Tile {
-    static constexpr int kBetween = 32 * V;
-    Index number = -1, t = 0;  // of the line; of the tile in it
-    Line<Map, F, Out, Index, V> line;
-    Index start = 0;           // of the thread's first vector, in memory
-    int left = 0;              // elements from there to the tile's or the line's end
-
-    template <class P>
-    TCU_DEVICE void go(const P &p, Index tile) {
-      const Index n = p.kept == 1 ? Index(0) : tile / Index(p.split);
-      t = tile - n * Index(p.split);
-      if (n != number) number = n, line = Line<Map, F, Out, Index, V>(p, n);
-      const Index rest = line.n - t * kTile;
-      left = (rest < kTile ? int(rest) : int(kTile)) - first();
-      start = line.memory(t * kTile + first(), V);
-    }
-    // Of the thread's first vector in the tile.
-    TCU_DEVICE static int first() {
-      const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-      return (warp * kItems * 32 + lane) * V;
-    }
-    // The k-th vector: whether it is one access of every operand; where it lies in memory; its element of the line.
-    TCU_DEVICE bool whole(int k) const { return V > 1 && line.plain && k * kBetween + V <= left; }
-    TCU_DEVICE Index memory(int k) const { return line.reverse ? start - k * kBetween : start + k * kBetween; }
-    TCU_DEVICE Index at(int k) const { return t * kTile + first() + k * kBetween; }
-    template <class P>
-    TCU_DEVICE void fetch(const P &p, const Ahead &stages, int stage) const {
-#pragma unroll
-      for (int k = 0; k < kItems; ++k)
-        if (whole(k)) stages.fetch(p, line.o, memory(k), stage, k);
-    }
-    template <class P>
-    TCU_DEVICE void lift(const P &p, const Ahead &stages, bool staged, int stage, Acc (&e)[kItems][V]) const {
-#pragma unroll
-      for (int k = 0; k < kItems; ++k) {
-        if (whole(k)) {
-          Pack<V, Inputs> x;
-          if (staged) stages.read(x, stage, k);
-          else line.fetch(p, at(k), x);
-          line.lift(p, x, e[k]);
-        } else {
-          line.load_singly(p, at(k), e[k]);
-        }
-      }
-    }
-    template <class P>
-    TCU_DEVICE void store(const P &p, int k, const Acc (&y)[V]) const {
-      if (whole(k)) line.store_whole(p, memory(k), y);
-      else line.store_singly(p, at(k), y);
-    }
-  };
+  static constexpr int kResident = 4;  // of kThreads: twice as many of kScanBlock
+  static constexpr int kWarps = kScanBlock / 32, kBytes = bytes_in_tile<Inputs, Out>();
+  static constexpr int kItems = scan_items(V, kBytes, kBytes > int(sizeof(Out))), kMine = kItems * V;  // vectors, elements of a thread
+  static constexpr int kTile = kScanBlock * kMine;
+  static constexpr bool kShort = is_identity<Map> && V <= 8;  // then the loop over a thread's vectors is unrolled: 0.3 us a tile
 
   // What comes before every tile, by the whole block: a warp asks for a batch of sums and scans them, then the batches are
   // chained. Lane l's result needs the lanes and batches before it only: it is told as soon as these are there.
@@ -152,91 +98,110 @@ struct scan_lookback {
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_DYNAMIC_SHARED(Slot, shared);
-    TCU_SHARED(unsigned, tickets, kTickets);
-    TCU_SHARED(Acc, sums, kScanTiles * kWarps);  // of the warps' parts of the tiles in hand
-    const Ahead stages(shared);
-    const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-    const bool exclusive = (p.flags & kExclusive) != 0, staged = p.detail > 0;
-    const int n_stages = staged ? p.detail : kScanTiles;
-    const Index tiles = Index(p.kept) * Index(p.split);
+    TCU_SHARED(uint64_t, barrier, 1);
+    TCU_SHARED(Acc, sums, kWarps);
+    TCU_SHARED(Acc, earlier, 1);
+    const Arrival arrival(barrier);
+    const Index tiles = Index(p.kept) * Index(p.split), block = Index(block_in_order(static_cast<unsigned *>(p.zeroed)));
     uint64_t *const published = static_cast<uint64_t *>(p.zeroed) + 2, *const before = published + int64_t(tiles) * W::kWords;
-    unsigned *const counters = static_cast<unsigned *>(p.zeroed);
-    const auto take = [&] { return atomicAdd(counters, 1u); };
-    const auto leave = [&] {
-      if (threadIdx.x == 0 && atomicAdd(counters + 1, 1u) + 1 == gridDim.x) counters[0] = counters[1] = 0;
-    };
+    if (block == 0) return look_back(p, tiles, published, before);
 
-    if (threadIdx.x == 0) tickets[0] = take();
-    __syncthreads();
-    if (tickets[0] == 0) {
-      look_back(p, tiles, published, before);
-      return leave();
-    }
-    const auto tile_of = [&](int round) { return int64_t(tickets[round % kTickets]) - 1; };
-    const auto next = [&](int stage) { return stage + 1 == n_stages ? 0 : stage + 1; };
-    Tile read, add, put;
-    int read_stage = 0, add_stage = 0, put_stage = 0;
-    int64_t last = -1;  // tile that was written in the last round
-#pragma unroll 1
-    for (int round = 0;; ++round) {
-      const bool reads = tile_of(round) < tiles;
-      unsigned taken = unsigned(tiles) + 1;
-      if (threadIdx.x == 0 && reads) taken = take();
-      if (reads) {
-        read.go(p, Index(tile_of(round)));
-        if (staged) read.fetch(p, stages, read_stage);
-      }
-      end_of_copies();
-      read_stage = next(read_stage);
+    // Element i of the tile, in the line's order, lies at place i, or i from the end where the line is scanned from its end.
+    const Index tile = block - 1, number = p.kept == 1 ? Index(0) : tile / Index(p.split), t = tile - number * Index(p.split);
+    const Line<Map, F, Out, Index, V> line(p, number, false);
+    const Index first = t * kTile, rest = line.n - first;
+    const int count = rest < kTile ? int(rest) : kTile, place = line.reverse ? kTile - count : 0;
+    const Index memory = line.memory(first, count);
+    const Tile<Inputs, Out, V, kTile> data(shared);
+    data.fetch(arrival, p, line.o, p.n_kept, memory, place, count);
+    arrival.wait();
 
-      const bool adds = round >= kReading && tile_of(round - kReading) < tiles;
-      if (adds) {
-        add.go(p, Index(tile_of(round - kReading)));
-        await_copies<kReading>();
-        Acc e[kItems][V];
-        add.lift(p, stages, staged, add_stage, e);
-        const Acc s = sum_of_warp(e);
-        if (lane == 0) sums[add_stage * kWarps + warp] = s;
-      }
-      if (threadIdx.x == 0) tickets[(round + 1) % kTickets] = taken;
-      __syncthreads();
-      if (adds && threadIdx.x == 0)
-        W::publish(published + tile_of(round - kReading) * W::kWords, fold_all<kWarps>(sums + add_stage * kWarps));
-      if (round >= kReading) add_stage = next(add_stage);
-      if (last >= 0 && threadIdx.x == 0) W::clear(before + last * W::kWords);  // every warp has read it
-
-      if (round < n_stages - 1) continue;
-      const int64_t tile = tile_of(round - (n_stages - 1));
-      if (tile >= tiles) break;
-      last = tile;
-      W known = W::ask(before + tile * W::kWords);  // long there, mostly, and then on its way while the tile is scanned
-      put.go(p, Index(tile));
-      Acc e[kItems][V], below[kItems], all[kItems];
-      put.lift(p, stages, staged, put_stage, e);
-      scan_lanes<F>(e, below, all, lane, 32);
-      Acc base = known.wait(before + tile * W::kWords);
+    const int start = int(threadIdx.x) * kMine, left = count - start < 0 ? 0 : count - start < kMine ? count - start : kMine;
+    const int whole = left / V;
+    const auto place_of = [&](int k) { return line.reverse ? kTile - V - (start + k * V) : start + k * V; };
+    // The k-th vector of the thread in the order of the scan, its elements in that of memory; n: how many there are, the others are the
+    // identity.
+    const auto read = [&](int k, int n, Acc (&e)[V]) {
+      Pack<V, Inputs> x;
+      data.read(x, place_of(k));
 #pragma unroll
-      for (int w = 0; w < kWarps - 1; ++w)
-        if (w < warp) base = F::combine(base, sums[put_stage * kWarps + w]);
+      for (int v = 0; v < V; ++v) {
+        e[v] = F::identity();
+        if ((line.reverse ? V - 1 - v : v) < n) e[v] = F::lift(apply_at<Map>(p, x, v), Index(0));
+      }
+    };
+    const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
+    Acc upto = F::identity();  // of the thread's elements, and then of those of the lanes below too
+    const auto add = [&](int k, int n) {
+      Acc e[V];
+      read(k, n, e);
+      upto = F::combine(upto, fold_all<V>(e));
+    };
+    if (__builtin_expect(kShort && whole == kItems, kShort)) {
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) add(k, V);
+    } else {
+#pragma unroll 2
+      for (int k = 0; k < whole; ++k) add(k, V);
+      if (whole * V < left) add(whole, left - whole * V);
+    }
+#pragma unroll
+    for (int h = 1; h < 32; h *= 2) {
+      const Acc below = shuffle_up(upto, h, 32);
+      if (lane >= h) upto = F::combine(below, upto);
+    }
+    const Acc below = shuffle_up(upto, 1, 32);
+    if (lane == 31) sums[warp] = upto;
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      uint64_t *const answer = before + int64_t(tile) * W::kWords;
+      W::publish(published + int64_t(tile) * W::kWords, fold_all<kWarps>(sums));
+      earlier[0] = W::ask(answer).wait(answer);
+      W::clear(answer);
+    }
+    __syncthreads();
+
+    Acc acc = earlier[0];
+#pragma unroll
+    for (int w = 0; w < kWarps - 1; ++w)
+      if (w < warp) acc = F::combine(acc, sums[w]);
+    if (lane > 0) acc = F::combine(acc, below);
+    const bool exclusive = (p.flags & kExclusive) != 0;
+    const auto put = [&](int k, int n) {
+      Acc e[V], y[V];
+      read(k, n, e);
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const Acc next = F::combine(acc, line.reverse ? e[V - 1 - v] : e[v]);
+        y[v] = exclusive ? acc : next, acc = next;
+      }
+      if (p.reads_out()) return line.store(p, first + start + k * V, y);
+      Vec<Acc, V> r;
+#pragma unroll
+      for (int v = 0; v < V; ++v) r.at[v] = line.reverse ? y[V - 1 - v] : y[v];
+      store(p, data.out() + place_of(k), r);
+    };
+    if (__builtin_expect(kShort && whole == kItems && (p.flags & (kExclusive | kReverse | kScales | kReadsOut)) == 0, kShort)) {
 #pragma unroll
       for (int k = 0; k < kItems; ++k) {
-        put_before<F>(e[k], lane == 0 ? base : F::combine(base, below[k]), exclusive);
-        put.store(p, k, e[k]);
-        base = F::combine(base, all[k]);
+        Acc e[V];
+        read(k, V, e);
+        Vec<Out, V> y;
+#pragma unroll
+        for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Out>(acc = F::combine(acc, e[v]));
+        store_vector(data.out() + start + k * V, y);
       }
-      put_stage = next(put_stage);
+    } else {
+#pragma unroll 2
+      for (int k = 0; k < whole; ++k) put(k, V);
+      if (whole * V < left) put(whole, left - whole * V);
     }
-    leave();
+    if (p.reads_out()) return;
+    const Index stride = Index(p.mode[p.n_kept].out);
+    data.drain(static_cast<Out *>(p.out) + (line.o.out + memory * stride), stride, place, count);
+    await_drain();
   }
 
-  TCU_DEVICE static Acc sum_of_warp(const Acc (&e)[kItems][V]) {
-    Acc s = fold_all<V>(e[0]);
-#pragma unroll
-    for (int k = 1; k < kItems; ++k) s = F::combine(s, fold_all<V>(e[k]));
-#pragma unroll
-    for (int h = 16; h > 0; h /= 2) s = F::combine(s, shuffle_xor(s, h));
-    return s;
-  }
   // One after another.
   template <int n>
   TCU_DEVICE static Acc fold_all(const Acc *s) {
@@ -256,31 +221,34 @@ struct scan_lookback {
 namespace tcu::cuda::rows {
 
 struct ScanLookback {
+  static constexpr int kLongBytes = 16 << 10;  // of a line's widest operand
   static int input_bytes(const Problem &p) {
     int bytes = 0;
     for (int i = 0; i < p.n_inputs; ++i) bytes += bytes_of(p.in[i]);
     return bytes;
   }
+  // That an element takes in shared memory.
+  static int element_bytes(const Problem &p) {
+    const bool in_place = std::any_of(p.in, p.in + p.n_inputs, [&](DType d) { return bytes_of(d) == bytes_of(p.out); });
+    return input_bytes(p) + (in_place ? 0 : bytes_of(p.out));
+  }
   static int64_t tile(const Problem &p) {
-    const int v = vector_of(p, true);
-    return int64_t(kThreads) * scan_items(v, input_bytes(p), bytes_of(p.acc)) * v;
+    const int v = vector_of(p, true), element = element_bytes(p);
+    return int64_t(kScanBlock) * v * scan_items(v, element, element > bytes_of(p.out));
   }
   static bool accepts(const Problem &p, const Device &d) {
-    const int64_t n = fastest(p, Role::S)->extent;
+    const int64_t n = fastest(p, Role::S)->extent, least = kLongBytes * vector_of(p, true) / 16, size = tile(p);
     // Lines of which there are enough, one warp each, are left to scan.lines unless they are very long.
-    return ScanLines::contiguous(p) && n > tile(p) && (n >= 64 * tile(p) || p.kept() < int64_t(d.processors) * 32) &&
-           ceil_div(n, tile(p)) * p.kept() < (int64_t(1) << 31) - 1 && d.processors > 1;
+    return ScanLines::contiguous(p) && n > least && (n >= 64 * least || p.kept() < int64_t(d.processors) * 32) &&
+           ceil_div(n, size) * p.kept() < INT32_MAX && size * element_bytes(p) <= d.shared_bytes - 2048 && d.processors > 1;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
-    c.block = kThreads, c.vector = vector_of(p, true), c.chunk = tile(p);
+    c.block = kScanBlock, c.vector = vector_of(p, true), c.chunk = tile(p);
     c.split = ceil_div(fastest(p, Role::S)->extent, c.chunk);
-    const int64_t tiles = c.split * p.kept(), stage = c.chunk * input_bytes(p), room = d.shared_bytes - 2048;
-    if (c.vector > 1 && room >= 3 * stage) {
-      c.detail = int(std::min<int64_t>(room / stage, kScanTiles));
-      c.shared_bytes = int(c.detail * stage);
-    }
-    c.grid = std::max<int64_t>(persistent_grid("scan.lookback", p, d, tiles + 1), 2);
+    c.shared_bytes = int(c.chunk * element_bytes(p));
+    const int64_t tiles = c.split * p.kept();
+    c.grid = tiles + 1;
     c.leaves_zero = true;
     c.zeroed_bytes = c.workspace_bytes = size_t(16 + 2 * tiles * published_words(bytes_of(p.acc)) * 8);
     return c;
