@@ -76,19 +76,26 @@ struct scan_lookback {
       const Acc below = shuffle_up(s, 1, 32);
       if (lane == kScanBatch - 1) totals[parity + warp] = s, starts[parity + warp] = in_line <= lane, there[parity + warp] = known;
       __syncthreads();
-      int whole = 0;  // batches, one after another
-      Acc mine = carry;
-#pragma unroll 1
-      for (; whole < kWarps && there[parity + whole] == kScanBatch; ++whole) {
-        if (whole == warp) mine = carry;
-        carry = F::combine(starts[parity + whole] ? init : carry, totals[parity + whole]);
+      // Batches, one after another. All words are asked for before the first is looked at: each trip is one that every tile waits for.
+      Acc total[kWarps], mine = carry;
+      bool start_here[kWarps];
+      int known_of[kWarps], whole = 0;
+#pragma unroll
+      for (int w = 0; w < kWarps; ++w)
+        total[w] = totals[parity + w], start_here[w] = starts[parity + w], known_of[w] = there[parity + w];
+      const int told_before = told;
+      told = 0;
+#pragma unroll
+      for (int w = 0; w < kWarps; ++w) {
+        if (whole < w) continue;
+        if (w == warp) mine = carry;
+        if (known_of[w] == kScanBatch) carry = F::combine(start_here[w] ? init : carry, total[w]), ++whole;
+        else told = known_of[w];
       }
-      if (whole == warp) mine = carry;
-      if (warp <= whole && lane >= (warp == 0 ? told : 0) && lane < known) {
+      if (warp <= whole && lane >= (warp == 0 ? told_before : 0) && lane < known) {
         const Acc start = in_line <= lane ? init : mine;
         W::publish(before + t * W::kWords, lane == 0 || in_line == 0 ? start : F::combine(start, below));
       }
-      told = whole < kWarps ? there[parity + whole] : 0;
       const bool end = first + whole * kScanBatch + told >= tiles;
       if (warp < whole + end && lane < known) W::clear(sums + t * W::kWords);
       first += whole * kScanBatch;
