@@ -5,6 +5,7 @@
 #include "kernels/scan_along.cuh"
 #include "kernels/scan_lookback.cuh"
 #include "kernels/scan_split.cuh"
+#include "kernels/scan_tiles.cuh"
 
 namespace tcu::cuda {
 
@@ -22,6 +23,7 @@ void ship_scan_of(ShippedTable &t, const char *op) {
     add("scan_across", {fold, acc, out, index, std::to_string(wide)},
         kernel_address<&entry<scan_across<Map, Op_, Acc, Out, int32_t, wide>>>());
   add("scan_split", {fold, acc, out, index}, kernel_address<&entry<scan_split<Map, Op_, Acc, Out, int32_t>>>());
+  add("scan_tiles", {fold, acc, out, index}, kernel_address<&entry<scan_tiles<Map, Op_, Acc, Out, int32_t>>>());
   add("scan_lookback", {fold, acc, out, index}, kernel_address<&entry<scan_lookback<Map, Op_, Acc, Out, int32_t>>>());
 }
 template <class In, class Sum>

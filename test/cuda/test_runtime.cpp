@@ -245,7 +245,9 @@ TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed
   options.stream = stream;
   // One that nothing has compiled yet, a reduction that takes workspace, a scan, a product, an allocation and a copy.
   const Expr e({input(0), op(TCU_OP_ABS2), input(0), op(TCU_OP_SUB), constant(5), op(TCU_OP_ADD)});
-  Memory x(std::vector<float>(n, 1.0f), stream), y(n * 4, stream), sum(4, stream), sums(n * 4, stream), c(k * k * 4, stream);
+  // (sums has values beforehand because initcheck does not see what a kernel writes by the machine's own copies.)
+  Memory x(std::vector<float>(n, 1.0f), stream), sums(std::vector<float>(n, 0.0f), stream);
+  Memory y(n * 4, stream), sum(4, stream), c(k * k * 4, stream);
   const tcu_tensor_t tx = vector_of(x, &n), ty = vector_of(y, &n), ts{sum.data, &one, nullptr, TCU_FLOAT32, 1};
   const tcu_tensor_t tscan = vector_of(sums, &n), ta{x.data, square, nullptr, TCU_FLOAT32, 2}, tc{c.data, square, nullptr, TCU_FLOAT32, 2};
   const int32_t dim = 0;

@@ -117,6 +117,9 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   }
   // short lines, of whole vectors and not
   for (int64_t n : {2, 7, 16, 40, 256}) for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {n, 67}, 0, true, runs); });
+  // and of more tiles of scan.tiles than one, whole numbers of 16 and of 128 bytes and not
+  for (const Sizes &extents : {Sizes{3, 5001}, {16, 1700}, {25, 1100}, {104, 300}, {1001, 33}, {3001, 7}})
+    for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 0, true, runs); });
   report("scan", runs);
 }
 
@@ -160,11 +163,11 @@ TEST_CASE("cuda: scans of expressions over several inputs", "[cuda][scan]") {
   const tcu_dtype_t types[][3] = {{TCU_FLOAT32, TCU_FLOAT16, TCU_BOOL}, {TCU_FLOAT64, TCU_INT8, TCU_INT32}};
   std::vector<int> runs;
   for (const auto &in : types)
-    for (const int i : {0, 1, 2, 3}) {
+    for (const int i : {0, 1, 2, 3, 4}) {
       const bool plain = i % 2 == 0;
-      const int dim = i / 2;  // along a line, and across few
+      const int dim = i / 2 % 2;  // along a line, across few, along short lines
       const int64_t n = support::pick(rng, 8200, 12000);
-      const Sizes extents = dim == 0 ? Sizes{n, 2} : Sizes{3, n};
+      const Sizes extents = i == 4 ? Sizes{n / 50, 60} : dim == 0 ? Sizes{n, 2} : Sizes{3, n};
       std::vector<std::unique_ptr<Tensor>> inputs;
       std::vector<tcu_tensor_t> views;
       for (const tcu_dtype_t d : in) {

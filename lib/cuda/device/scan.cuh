@@ -98,12 +98,13 @@ struct Line {
     for (int v = 0; v < V; ++v) r.at[v] = reverse ? y[V - 1 - v] : y[v];
     tcu::cuda::store(p, static_cast<Out *>(p.out) + (o.out + at), r);
   }
+  // Those of them that are of the line.
   template <class P>
   TCU_DEVICE void store_singly(const P &p, Index from, const Acc (&y)[V]) const {
     const Index stride = Index(p.mode[p.n_kept].out);
 #pragma unroll
     for (int v = 0; v < V; ++v)
-      if (from + v < n) store_one<Out>(p, o.out + memory(from + v, 1) * stride, y[v]);
+      if (from + v >= 0 && from + v < n) store_one<Out>(p, o.out + memory(from + v, 1) * stride, y[v]);
   }
 };
 

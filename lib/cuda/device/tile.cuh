@@ -22,16 +22,26 @@ TCU_FN constexpr int bytes_in_tile() {
 
 #if defined(TCU_KERNELS)
 
-// Room elements of every input, one input after another; a multiple of 16.
+// Room elements of every input, one input after another; a multiple of 128 bytes of each.
 template <class Inputs, class Out, int V, int Room>
 struct Tile {
+  static constexpr int kLine = 8 * V;  // elements: 128 bytes of the widest operand
   char *start;
 
   TCU_DEVICE explicit Tile(Slot *shared) : start(reinterpret_cast<char *>(shared)) {}
   TCU_DEVICE Out *out() const { return reinterpret_cast<Out *>(start + bytes_before_out<Out>(Inputs{}) * Room); }
 
+  // How far from a line's end the first input's element `at` of `mode`, from o on, lies: where a tile that begins there (ends there:
+  // backwards) is to leave places free, so that what the machine copies begins in memory and in the tile at the same place of a line.
+  template <class P, int N, class Index>
+  TCU_DEVICE static int skew(const P &p, const Offsets<N, Index> &o, int mode, Index at, bool backwards) {
+    using T = first_of<Inputs>;
+    if (p.mode[mode].in[0] != 1) return 0;
+    const int over = int(unsigned(reinterpret_cast<uint64_t>(static_cast<const T *>(p.in[0]) + (o.in[0] + at))) / sizeof(T)) & (kLine - 1);
+    return backwards ? -over & (kLine - 1) : over;
+  }
   // Elements at..at+count-1 of `mode` of every input, from o on, to `place` and after it: by the machine's own copy where they are
-  // contiguous and begin where 16 bytes do, else one by one.
+  // contiguous and lie at the same place of 16 bytes here and there, else one by one.
   template <class P, int N, class Index>
   TCU_DEVICE void fetch(const Arrival &arrival, const P &p, const Offsets<N, Index> &o, int mode, Index at, int place, int count) const {
     fetch<0>(Inputs{}, arrival, p, o, mode, at, start, place, count);
@@ -43,13 +53,26 @@ struct Tile {
   template <class Index>
   TCU_DEVICE void drain(Out *to, Index stride, int place, int count) const {
     const Out *const from = out() + place;
-    const int bytes = stride == 1 && on_16(to) && place * int(sizeof(Out)) % 16 == 0 ? (count * int(sizeof(Out))) & ~15 : 0;
-    drain_shared(to, from, bytes);
-    for (int i = bytes / int(sizeof(Out)) + int(threadIdx.x); i < count; i += int(blockDim.x)) to[i * stride] = from[i];
+    const Words words(to, from, stride == 1, count, int(sizeof(Out)));
+    drain_shared(to + words.first, from + words.first, words.count * int(sizeof(Out)));
+    for (int i = int(threadIdx.x); i < count - words.count; i += int(blockDim.x)) {
+      const int k = words.skip(i);
+      to[k * stride] = from[k];
+    }
   }
 
  private:
-  TCU_DEVICE static bool on_16(const void *p) { return (reinterpret_cast<uint64_t>(p) & 15) == 0; }
+  // Elements first..first+count-1 of so many: those that are words of 16 bytes in both places.
+  struct Words {
+    int first = 0, count = 0;
+    TCU_DEVICE Words(const void *memory, const void *shared, bool contiguous, int n, int bytes) {
+      const unsigned a = unsigned(reinterpret_cast<uint64_t>(memory)), b = unsigned(reinterpret_cast<uint64_t>(shared));
+      if (!contiguous || ((a ^ b) & 15) || a % unsigned(bytes)) return;
+      first = int(-a & 15) / bytes;
+      count = first < n ? ((n - first) * bytes & ~15) / bytes : 0;
+    }
+    TCU_DEVICE int skip(int i) const { return i < first ? i : i + count; }  // the i-th of the others
+  };
 
   template <int I, class P, int N, class Index>
   TCU_DEVICE void fetch(Types<>, const Arrival &, const P &, const Offsets<N, Index> &, int, Index, char *, int, int) const {}
@@ -59,12 +82,13 @@ struct Tile {
     const Index stride = Index(p.mode[mode].in[I]);
     const T *const from = static_cast<const T *>(p.in[I]) + (o.in[I] + at * stride);
     T *const to = reinterpret_cast<T *>(region) + place;
-    const int bytes = stride == 1 && on_16(from) && place * int(sizeof(T)) % 16 == 0 ? (count * int(sizeof(T))) & ~15 : 0;
-    arrival.fetch(to, from, bytes);
+    const Words words(from, to, stride == 1, count, int(sizeof(T)));
+    arrival.fetch(to + words.first, from + words.first, words.count * int(sizeof(T)));
 #pragma unroll 4
-    for (int i = bytes / int(sizeof(T)) + int(threadIdx.x); i < count; i += int(blockDim.x)) {
-      if constexpr (sizeof(T) >= 4 && alignof(T) == sizeof(T)) copy_ahead<sizeof(T)>(to + i, from + i * stride);
-      else to[i] = from[i * stride];
+    for (int i = int(threadIdx.x); i < count - words.count; i += int(blockDim.x)) {
+      const int k = words.skip(i);
+      if constexpr (sizeof(T) >= 4 && alignof(T) == sizeof(T)) copy_ahead<sizeof(T)>(to + k, from + k * stride);
+      else to[k] = from[k * stride];
     }
     fetch<I + 1>(Types<R...>{}, arrival, p, o, mode, at, region + Room * int(sizeof(T)), place, count);
   }
@@ -74,6 +98,62 @@ struct Tile {
     pack.first = Raw<T, V>::staged(reinterpret_cast<const T *>(region) + place);
     read_from(pack.rest, region + Room * int(sizeof(T)), place);
   }
+};
+
+// A thread's places in a tile of `room` places that is scanned from its first to its last, or backwards. lo..hi-1 of them, counted from
+// the thread's first, hold elements.
+template <class Map, class F, class Out, int V, int Room>
+struct TilePart {
+  using Acc = typename F::State;
+  const Tile<typename Map::Inputs, Out, V, Room> &tile;
+  int start, lo, hi, room;
+  bool reverse;
+
+  // Of `mine` places from `start` on; begin..end-1: those of the tile that hold elements.
+  TCU_DEVICE TilePart(const Tile<typename Map::Inputs, Out, V, Room> &tile, int start, int mine, int begin, int end, int room, bool reverse)
+      : tile(tile), start(start), lo(within(begin - start, mine)), hi(within(end - start, mine)), room(room), reverse(reverse) {}
+  // Where the thread's k-th V places are in the tile, in the order of memory.
+  TCU_DEVICE int place(int k) const { return reverse ? room - V - (start + k * V) : start + k * V; }
+  // What they hold, in the order of memory; the identity where that is no element. whole: all are.
+  template <class P>
+  TCU_DEVICE void read(const P &p, int k, bool whole, Acc (&e)[V]) const {
+    Pack<V, typename Map::Inputs> x;
+    tile.read(x, place(k));
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const int at = k * V + (reverse ? V - 1 - v : v);
+      e[v] = F::identity();
+      if (whole || (at >= lo && at < hi)) e[v] = F::lift(apply_at<Map>(p, x, v), 0);
+    }
+  }
+  // Results in the order of the scan, to its k-th V places, elements or not; nothing is read for them.
+  template <class P>
+  TCU_DEVICE void put(const P &p, int k, const Acc (&y)[V]) const {
+    Vec<Out, V> r;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const Acc one = in_order(y, v);
+      r.at[v] = tcu::convert<Out>(p.scales() ? m::mul(p.alpha.template as<Acc>(), one) : one);
+    }
+    store_vector(tile.out() + place(k), r);
+  }
+  // The v-th in the order of the scan of V in that of memory, and the other way round.
+  TCU_DEVICE Acc in_order(const Acc (&e)[V], int v) const { return reverse ? e[V - 1 - v] : e[v]; }
+  // f(k, whole) of the k-th V places, one after another, as far as there are elements. whole: all V are, and f is not to take them singly.
+  template <class Do>
+  TCU_DEVICE void each(bool singly, const Do &f) const {
+#pragma unroll 1
+    for (int k = lo / V; k * V < hi; ++k) {
+      if (!singly && k * V >= lo) {
+#pragma unroll 2
+        for (; (k + 1) * V <= hi; ++k) f(k, true);
+      }
+      if (k * V < hi) f(k, false);
+    }
+  }
+
+ private:
+  TCU_DEVICE static int within(int n, int most) { return n < 0 ? 0 : n < most ? n : most; }
 };
 
 #endif

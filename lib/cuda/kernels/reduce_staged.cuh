@@ -38,13 +38,14 @@ struct reduce_staged {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(uint4, staged, kStagedBytes / 16);
-    T *const elements = reinterpret_cast<T *>(staged);
+    TCU_SHARED_LINES(uint4, lines, kStagedBytes / 16 + 7);
     const int t = int(threadIdx.x), lanes = p.lanes, groups = quotient(kThreads, lanes), lane = remainder(t, lanes);
     const Index kept = Index(p.kept), extent = Index(p.folded), chunk = Index(p.detail);
     const Index first = Index(blockIdx.x) * chunk;
     const int here = int(kept - first < chunk ? kept - first : chunk), count = here * int(extent), whole = count / V * V;
     const T *const from = static_cast<const T *>(p.in[0]) + first * extent;  // a multiple of 16 bytes
+    uint4 *const staged = lines + (reinterpret_cast<uint64_t>(from) / 16 & 7);                 // at the same place of 128
+    T *const elements = reinterpret_cast<T *>(staged);
     if (t < count - whole) elements[whole + t] = from[whole + t];
     fill_shared(staged, from, whole * int(sizeof(T)), !p.floods());
 #pragma unroll 1

@@ -113,45 +113,34 @@ struct scan_lookback {
     uint64_t *const published = static_cast<uint64_t *>(p.zeroed) + 2, *const before = published + int64_t(tiles) * W::kWords;
     if (block == 0) return look_back(p, tiles, published, before);
 
-    // Element i of the tile, in the line's order, lies at place i, or i from the end where the line is scanned from its end.
+    // Places of a line's tiles are counted in the order of the scan, from the line's first element or, p.detail, from the start of the 128
+    // bytes that it is in; in a tile they lie in the order of memory.
     const Index tile = block - 1, number = p.kept == 1 ? Index(0) : tile / Index(p.split), t = tile - number * Index(p.split);
     const Line<Map, F, Out, Index, V> line(p, number, false);
-    const Index first = t * kTile, rest = line.n - first;
-    const int count = rest < kTile ? int(rest) : kTile, place = line.reverse ? kTile - count : 0;
-    const Index memory = line.memory(first, count);
     const Tile<Inputs, Out, V, kTile> data(shared);
+    int skew = 0;
+    if (p.detail) skew = data.skew(p, line.o, p.n_kept, line.reverse ? line.n : Index(0), line.reverse);
+    const int begin = t == 0 ? skew : 0;
+    const Index first = t * kTile - skew, rest = line.n - first;
+    const int end = rest < kTile ? rest < begin ? begin : int(rest) : kTile, count = end - begin;
+    const int place = line.reverse ? kTile - end : begin;
+    const Index memory = line.memory(first + begin, count);
     data.fetch(arrival, p, line.o, p.n_kept, memory, place, count);
     arrival.wait();
 
-    const int start = int(threadIdx.x) * kMine, left = count - start < 0 ? 0 : count - start < kMine ? count - start : kMine;
-    const int whole = left / V;
-    const auto place_of = [&](int k) { return line.reverse ? kTile - V - (start + k * V) : start + k * V; };
-    // The k-th vector of the thread in the order of the scan, its elements in that of memory; n: how many there are, the others are the
-    // identity.
-    const auto read = [&](int k, int n, Acc (&e)[V]) {
-      Pack<V, Inputs> x;
-      data.read(x, place_of(k));
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        e[v] = F::identity();
-        if ((line.reverse ? V - 1 - v : v) < n) e[v] = F::lift(apply_at<Map>(p, x, v), Index(0));
-      }
-    };
+    const TilePart<Map, F, Out, V, kTile> part(data, int(threadIdx.x) * kMine, kMine, begin, end, kTile, line.reverse);
+    const bool full = count == kTile;
     const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
     Acc upto = F::identity();  // of the thread's elements, and then of those of the lanes below too
-    const auto add = [&](int k, int n) {
+    const auto add = [&](int k, bool whole) {
       Acc e[V];
-      read(k, n, e);
+      part.read(p, k, whole, e);
       upto = F::combine(upto, fold_all<V>(e));
     };
-    if (__builtin_expect(kShort && whole == kItems, kShort)) {
+    if (__builtin_expect(kShort && full, kShort)) {
 #pragma unroll
-      for (int k = 0; k < kItems; ++k) add(k, V);
-    } else {
-#pragma unroll 2
-      for (int k = 0; k < whole; ++k) add(k, V);
-      if (whole * V < left) add(whole, left - whole * V);
-    }
+      for (int k = 0; k < kItems; ++k) add(k, true);
+    } else part.each(false, add);
 #pragma unroll
     for (int h = 1; h < 32; h *= 2) {
       const Acc below = shuffle_up(upto, h, 32);
@@ -173,35 +162,32 @@ struct scan_lookback {
     for (int w = 0; w < kWarps - 1; ++w)
       if (w < warp) acc = F::combine(acc, sums[w]);
     if (lane > 0) acc = F::combine(acc, below);
-    const bool exclusive = (p.flags & kExclusive) != 0;
-    const auto put = [&](int k, int n) {
-      Acc e[V], y[V];
-      read(k, n, e);
-#pragma unroll
-      for (int v = 0; v < V; ++v) {
-        const Acc next = F::combine(acc, line.reverse ? e[V - 1 - v] : e[v]);
-        y[v] = exclusive ? acc : next, acc = next;
-      }
-      if (p.reads_out()) return line.store(p, first + start + k * V, y);
-      Vec<Acc, V> r;
-#pragma unroll
-      for (int v = 0; v < V; ++v) r.at[v] = line.reverse ? y[V - 1 - v] : y[v];
-      store(p, data.out() + place_of(k), r);
-    };
-    if (__builtin_expect(kShort && whole == kItems && (p.flags & (kExclusive | kReverse | kScales | kReadsOut)) == 0, kShort)) {
+    if (__builtin_expect(kShort && full && (p.flags & (kExclusive | kReverse | kScales | kReadsOut)) == 0, kShort)) {
+      Acc e[V], ahead[V];  // read before the vector before them is written: a write may be to where the next read is from
+      part.read(p, 0, true, ahead);
 #pragma unroll
       for (int k = 0; k < kItems; ++k) {
-        Acc e[V];
-        read(k, V, e);
         Vec<Out, V> y;
 #pragma unroll
+        for (int v = 0; v < V; ++v) e[v] = ahead[v];
+        if (k + 1 < kItems) part.read(p, k + 1, true, ahead);
+#pragma unroll
         for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Out>(acc = F::combine(acc, e[v]));
-        store_vector(data.out() + start + k * V, y);
+        store_vector(data.out() + part.start + k * V, y);
       }
     } else {
-#pragma unroll 2
-      for (int k = 0; k < whole; ++k) put(k, V);
-      if (whole * V < left) put(whole, left - whole * V);
+      const bool exclusive = (p.flags & kExclusive) != 0, reads_out = p.reads_out();
+      part.each(reads_out, [&](int k, bool whole) {
+        Acc e[V], y[V];
+        part.read(p, k, whole, e);
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          const Acc next = F::combine(acc, part.in_order(e, v));
+          y[v] = exclusive ? acc : next, acc = next;
+        }
+        if (reads_out) line.store_singly(p, first + part.start + k * V, y);
+        else part.put(p, k, y);
+      });
     }
     if (p.reads_out()) return;
     const Index stride = Index(p.mode[p.n_kept].out);
@@ -243,16 +229,24 @@ struct ScanLookback {
     const int v = vector_of(p, true), element = element_bytes(p);
     return int64_t(kScanBlock) * v * scan_items(v, element, element > bytes_of(p.out));
   }
+  // Whether the scan of every line begins at 16 bytes of the first input. (Asking a line where it begins costs 0.6 us a tile.)
+  static bool lines_aligned(const Problem &p) {
+    const Mode *const s = fastest(p, Role::S);
+    const int word = 16 / bytes_of(p.in[0]), mode = int(s - p.modes.begin());
+    return starts_aligned(p, mode, 1, word) && (!p.scan.reverse || s->extent % word == 0);
+  }
+  // Tiles of a line, wherever in 128 bytes it begins.
+  static int64_t parts(const Problem &p) { return ceil_div(fastest(p, Role::S)->extent + 8 * vector_of(p, true) - 1, tile(p)); }
   static bool accepts(const Problem &p, const Device &d) {
-    const int64_t n = fastest(p, Role::S)->extent, least = kLongBytes * vector_of(p, true) / 16, size = tile(p);
-    // Lines of which there are enough, one warp each, are left to scan.lines unless they are very long.
-    return ScanLines::contiguous(p) && n > least && (n >= 64 * least || p.kept() < int64_t(d.processors) * 32) &&
-           ceil_div(n, size) * p.kept() < INT32_MAX && size * element_bytes(p) <= d.shared_bytes - 2048 && d.processors > 1;
+    const int64_t n = fastest(p, Role::S)->extent, size = tile(p);
+    return ScanLines::contiguous(p) && n > kLongBytes * vector_of(p, true) / 16 && parts(p) * p.kept() < INT32_MAX &&
+           size * element_bytes(p) <= d.shared_bytes - 2048 && d.processors > 1;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.block = kScanBlock, c.vector = vector_of(p, true), c.chunk = tile(p);
-    c.split = ceil_div(fastest(p, Role::S)->extent, c.chunk);
+    c.split = parts(p);
+    c.detail = !lines_aligned(p);
     c.shared_bytes = int(c.chunk * element_bytes(p));
     const int64_t tiles = c.split * p.kept();
     c.grid = tiles + 1;

@@ -108,6 +108,7 @@ const void *kernel_address() {
   static char tcu_declaration_of_##name; \
   type *const name = ::emu::shared<type>(&tcu_declaration_of_##name, #name, (count))
 
+#define TCU_SHARED_LINES(type, name, count) TCU_SHARED(type, name, count)
 #define TCU_DYNAMIC_SHARED(type, name) type *const name = ::emu::dynamic_shared<type>()
 
 // Makes an extern "C" kernel of a shared object findable by cudaLibraryGetKernel(…, "kernel").

@@ -1,0 +1,151 @@
+// scan.tiles: lines that lie one after another in memory ('S', 'S K'), whole ones to a tile, each read once.
+// A block copies p.detail lines to shared memory at once (device/bulk.cuh), scans them where they lie and copies them back. A thread has an
+// odd number of vectors, one after another, wherever lines begin and end among them: so any length costs the same, and threads which read
+// one vector each of shared memory meet in no bank. It folds what it has of the line that its last element is of; a scan over the threads,
+// as far back as a thread's line goes, tells each what comes before its first element; then it scans its own, from the start again where
+// a line begins.
+// In place: a tile is read before it is written.
+#pragma once
+#include "device/scan.cuh"
+#include "device/tile.cuh"
+#include "kernels/scan_lookback.cuh"
+
+namespace tcu::cuda {
+// Vectors of a thread in a tile of so many elements that begins anywhere in 128 bytes.
+TCU_FN constexpr int tile_items(int elements, int vector) {
+  return ((elements + 8 * vector + kScanBlock * vector - 1) / (kScanBlock * vector)) | 1;
+}
+}
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+template <class Map, class Op, class Acc, class Out, class Index>
+struct scan_tiles {
+  using F = ScanFold<Op, Acc, Index>;
+  using Inputs = typename Map::Inputs;
+  static constexpr int V = kVector<Inputs, Out>, kBytes = bytes_in_tile<Inputs, Out>(), kWarps = kScanBlock / 32;
+  static constexpr int kTile = kScanBlock * V * scan_items(V, kBytes, kBytes > int(sizeof(Out)));
+  static constexpr int kResident = 6;  // of kThreads: twice as many of kScanBlock
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    TCU_DYNAMIC_SHARED(Slot, shared);
+    TCU_SHARED(uint64_t, barrier, 1);
+    TCU_SHARED(Acc, sums, kWarps);
+    TCU_SHARED(bool, open, kWarps);  // whether the line that a warp ends in began before the warp
+    const Arrival arrival(barrier);
+    const bool reverse = (p.flags & kReverse) != 0, exclusive = (p.flags & kExclusive) != 0;
+    const int n = int(p.folded);
+    const Index line = Index(blockIdx.x) * p.detail, left = Index(p.kept) - line, memory = line * n;
+    const int count = (left < p.detail ? int(left) : p.detail) * n;
+    const Offsets<Inputs::size, Index> origin;
+    const Tile<Inputs, Out, V, kTile> data(shared);
+    const int skew = data.skew(p, origin, p.n_kept, reverse ? memory + count : memory, reverse), end = skew + count;
+    const int mine = tile_items(p.detail * n, V) * V, room = kScanBlock * mine, place = reverse ? room - end : skew;
+    data.fetch(arrival, p, origin, p.n_kept, memory, place, count);
+    arrival.wait();
+
+    const int start = int(threadIdx.x) * mine, lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32, warp_start = start - lane * mine;
+    const TilePart<Map, F, Out, V, kTile> part(data, start, mine, skew, end, room, reverse);
+    // The place where the line begins that has an element at `place`.
+    const auto line_of = [&](int place) { return int(divide(Index(place - skew), p.mode[p.n_kept].divisor)) * n + skew; };
+
+    auto tail = part;
+    const int tail_line = part.lo < part.hi ? line_of(start + part.hi - 1) : start;
+    if (tail_line - start > tail.lo) tail.lo = tail_line - start;
+    Acc upto = F::identity();
+    tail.each(false, [&](int k, bool whole) {
+      Acc e[V];
+      tail.read(p, k, whole, e);
+#pragma unroll
+      for (int v = 0; v < V; ++v) upto = F::combine(upto, e[v]);
+    });
+#pragma unroll
+    for (int h = 1; h < 32; h *= 2) {
+      const Acc below = shuffle_up(upto, h, 32);
+      if (lane >= h && start - tail_line > (h - 1) * mine) upto = F::combine(below, upto);
+    }
+    const Acc below = shuffle_up(upto, 1, 32);
+    if (lane == 31) sums[warp] = upto, open[warp] = tail_line < warp_start;
+    __syncthreads();
+
+    const Acc init = p.init.template as<Acc>();
+    const int first_line = part.lo < part.hi ? line_of(start + part.lo) : start;
+    Acc acc = init;
+    if (first_line < start && first_line < start + part.lo) {
+      Acc before = F::identity();
+#pragma unroll
+      for (int w = 0; w < kWarps - 1; ++w)
+        if (w < warp) before = open[w] ? F::combine(before, sums[w]) : sums[w];
+      if (lane > 0) before = first_line < warp_start ? F::combine(before, below) : below;
+      acc = F::combine(init, before);
+    }
+    int next = first_line < start + part.lo ? first_line + n : start + part.lo;  // where a line begins
+    const bool reads_out = p.reads_out();
+    part.each(reads_out, [&](int k, bool whole) {
+      Acc e[V], y[V];
+      part.read(p, k, whole, e);
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        if (start + k * V + v == next) acc = init, next += n;
+        const Acc upto = F::combine(acc, part.in_order(e, v));
+        y[v] = exclusive ? acc : upto, acc = upto;
+      }
+      if (!reads_out) return part.put(p, k, y);
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        const int at = start + k * V + v - skew;
+        if (at >= 0 && at < count) store_one<Out>(p, memory + (reverse ? count - 1 - at : at), y[v]);
+      }
+    });
+    if (reads_out) return;
+    data.drain(static_cast<Out *>(p.out) + memory, Index(1), place, count);
+    await_drain();
+  }
+};
+
+}  // namespace tcu::cuda
+#endif
+
+#if !defined(__CUDACC__)
+#include <numeric>
+
+namespace tcu::cuda::rows {
+
+struct ScanTiles {
+  static int room(const Problem &p) { return int(ScanLookback::tile(p)) - 8 * vector_of(p, true); }  // elements of a tile at most
+  static bool accepts(const Problem &p, const Device &d) {
+    if (p.modes.n_of(Role::K) > 1) return false;
+    const Mode *const s = fastest(p, Role::S), *const k = fastest(p, Role::K);
+    for (int i = 0; i <= p.n_inputs; ++i)
+      if (s->stride[i] != 1 || (k && k->stride[i] != s->extent)) return false;
+    return s->extent <= room(p) && ScanLookback::tile(p) * ScanLookback::element_bytes(p) <= d.shared_bytes - 2048 &&
+           ceil_div(p.kept(), lines(p, d)) <= INT32_MAX;
+  }
+  // So many lines that a tile begins where 128 bytes do, or 16, if that leaves it large; few where there is not enough for all processors.
+  static int lines(const Problem &p, const Device &d) {
+    const int64_t n = fastest(p, Role::S)->extent, each = ceil_div(p.kept(), 2 * d.processors);
+    const int64_t least = std::max<int64_t>(1, 256 * vector_of(p, true) / n), most = std::min(room(p) / n, std::max(each, least));
+    for (const int64_t bytes : {128, 16}) {
+      const int64_t step = bytes / std::gcd(bytes, n * bytes_of(p.in[0])), whole = most / step * step;
+      if (whole * 8 >= most * 7) return int(whole);
+    }
+    return int(most);
+  }
+  static LaunchConfig configure(const Problem &p, const Device &d) {
+    LaunchConfig c;
+    c.block = kScanBlock, c.vector = vector_of(p, true), c.detail = lines(p, d);
+    c.grid = ceil_div(p.kept(), c.detail);
+    const bool one = ScanLookback::element_bytes(p) == bytes_of(p.out);
+    const int64_t places = kScanBlock * c.vector * tile_items(int(c.detail * fastest(p, Role::S)->extent), c.vector);
+    c.shared_bytes = int((one ? places : ScanLookback::tile(p)) * ScanLookback::element_bytes(p));
+    return c;
+  }
+  static Instance instance(const Problem &p, const LaunchConfig &) {
+    return make_instance(p, "scan_tiles", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
+  }
+};
+
+}  // namespace tcu::cuda::rows
+#endif
