@@ -86,6 +86,25 @@ class Arrival {
       copy_ahead<16>(static_cast<char *>(to) + at, static_cast<const char *>(from) + at);
 #endif
   }
+  // Rows of so many bytes each, so far from one to the next: thread after thread asks for one. After open().
+  TCU_DEVICE void fetch(void *to, const void *from, int bytes, int rows, int to_pitch, int64_t from_pitch) const {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
+    if (threadIdx.x == 0)
+      asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
+                   : : "r"(unsigned(__cvta_generic_to_shared(barrier))), "r"(bytes * rows) : "memory");
+#pragma unroll 1
+    for (int r = int(threadIdx.x); r < rows; r += int(blockDim.x))
+      ask_for(static_cast<char *>(to) + r * to_pitch, static_cast<const char *>(from) + r * from_pitch, bytes, barrier, false);
+#else
+    for (int r = 0; r < rows; ++r) fetch(static_cast<char *>(to) + r * to_pitch, static_cast<const char *>(from) + r * from_pitch, bytes);
+#endif
+  }
+  // All threads may ask from here on.
+  TCU_DEVICE void open() const {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
+    __syncthreads();
+#endif
+  }
   TCU_DEVICE void wait() const {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
     if (threadIdx.x == 0)
@@ -116,6 +135,22 @@ TCU_DEVICE void drain_shared(void *to, const void *from, int bytes) {
 #pragma unroll 4
   for (int at = int(threadIdx.x) * 16; at < bytes; at += int(blockDim.x) * 16)
     *reinterpret_cast<uint4 *>(static_cast<char *>(to) + at) = *reinterpret_cast<const uint4 *>(static_cast<const char *>(from) + at);
+#endif
+}
+// The same of rows, so far from one to the next: thread after thread asks for one.
+TCU_DEVICE void drain_shared(void *to, const void *from, int bytes, int rows, int from_pitch, int64_t to_pitch) {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
+  asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
+  __syncthreads();
+#pragma unroll 1
+  for (int r = int(threadIdx.x); r < rows; r += int(blockDim.x))
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
+                 : : "l"(static_cast<char *>(to) + r * to_pitch),
+                     "r"(unsigned(__cvta_generic_to_shared(static_cast<const char *>(from) + r * from_pitch))), "r"(bytes) : "memory");
+  asm volatile("cp.async.bulk.commit_group;" : : : "memory");
+#else
+  for (int r = 0; r < rows; ++r)
+    drain_shared(static_cast<char *>(to) + r * to_pitch, static_cast<const char *>(from) + r * from_pitch, bytes);
 #endif
 }
 TCU_DEVICE void await_drain() {

@@ -19,11 +19,12 @@ struct Published {
     uint32_t word[kWords];
     TCU_DEVICE Pieces() : word{} {}
   };
-  TCU_DEVICE static void publish(uint64_t *to, Acc value) {
+  // tag: what 'written' is there; with several, a word is used again.
+  TCU_DEVICE static void publish(uint64_t *to, Acc value, uint32_t tag = 1) {
     Pieces x;
     x.value = value;
 #pragma unroll
-    for (int k = 0; k < kWords; ++k) store_relaxed(to + k, uint64_t(1) << 32 | x.word[k]);
+    for (int k = 0; k < kWords; ++k) store_relaxed(to + k, uint64_t(tag) << 32 | x.word[k]);
   }
   TCU_DEVICE static void clear(uint64_t *at) {
 #pragma unroll
@@ -41,9 +42,15 @@ struct Published {
     for (int k = 0; k < kWords; ++k) all &= at[k] >> 32 != 0;
     return all;
   }
+  TCU_DEVICE bool written(uint32_t tag) const {
+    bool all = true;
+#pragma unroll
+    for (int k = 0; k < kWords; ++k) all &= uint32_t(at[k] >> 32) == tag;
+    return all;
+  }
   // What stands at `from`, once it does; this is what was seen there so far.
-  TCU_DEVICE Acc wait(const uint64_t *from) {
-    while (!written()) {
+  TCU_DEVICE Acc wait(const uint64_t *from, uint32_t tag = 1) {
+    while (!written(tag)) {
       __nanosleep(20);
       *this = ask(from);
     }

@@ -1,0 +1,161 @@
+// Rows of neighbours along one mode, of every input, in shared memory; and in their place what becomes of them.
+#pragma once
+#include "device/bulk.cuh"
+#include "device/map.cuh"
+
+namespace tcu::cuda {
+
+// Bytes that so many elements take, and room to lie in them as they lie in 128 bytes of global memory.
+TCU_FN constexpr int strip_bytes(int64_t elements, int size) { return int((elements * size + 127) & ~int64_t(127)) + 128; }
+
+#if defined(TCU_KERNELS)
+
+// Where a strip lies: `width` neighbours of mode 0 from `column` on, in each of `height` steps of mode `along` from `step` on.
+template <class Index>
+struct StripPlace {
+  Index column, step;
+  int width, height, along;
+};
+
+// Rows of `pitch` elements of every input, one input after another, and the outputs in place of the first input that is as wide. The
+// machine copies a tenth more slowly where shared and global memory are not at the same of 128 bytes; so they are, as far as V allows it.
+// Vectors of V are read from places that are multiples of V.
+template <class Inputs, class Out, int V>
+struct Strip {
+  static constexpr int N = Inputs::size;
+  char *start;
+  Out *results;
+  int pitch, rows;
+  int shift[N > 0 ? N : 1] = {};  // elements by which an input lies further on
+
+  TCU_DEVICE Strip(Slot *shared, int pitch, int rows)
+      : start(reinterpret_cast<char *>(shared)), results(nullptr), pitch(pitch), rows(rows) {}
+
+  template <class P, class Index>
+  TCU_DEVICE void fetch(const Arrival &arrival, const P &p, const Offsets<N, Index> &o, const StripPlace<Index> &at) {
+    fetch<0>(Inputs{}, arrival, p, o, at, start);
+    if (!results) {
+      const Index across = Index(p.mode[0].out), along = Index(p.mode[at.along].out);
+      const Out *const to = static_cast<const Out *>(p.out) + (o.out + at.column * across + at.step * along);
+      results = reinterpret_cast<Out *>(start + bytes_before_out(Inputs{})) + shift_of(to);
+    }
+  }
+  TCU_DEVICE void read(Pack<V, Inputs> &pack, int place) const { read_from<0>(pack, start, place); }
+  TCU_DEVICE Out *out() const { return results; }
+  // What lies behind all of it.
+  TCU_DEVICE char *end() const {
+    const int before = bytes_before_out(Inputs{});
+    return start + (before == bytes_of_inputs(Inputs{}) ? before + strip_bytes(pitch * rows, sizeof(Out)) : bytes_of_inputs(Inputs{}));
+  }
+
+  // The outputs, to element `offset` of out and on. All threads of the block call it; then await_drain().
+  template <class P, class Index>
+  TCU_DEVICE void drain(const P &p, Index offset, const StripPlace<Index> &at) const {
+    const Index across = Index(p.mode[0].out), along = Index(p.mode[at.along].out);
+    Out *const to = static_cast<Out *>(p.out) + (offset + at.column * across + at.step * along);
+    const Out *const from = out();
+    const int count = at.width * at.height;
+    if (across == 1 && is_flat(at, along) && lies_as(from, to)) {
+      const int head = to_16(to) < count ? to_16(to) : count, bytes = ((count - head) * int(sizeof(Out))) & ~15;
+      drain_shared(to + head, from + head, bytes);
+      const int tail = head + bytes / int(sizeof(Out));
+      for (int i = int(threadIdx.x); i < head + count - tail; i += int(blockDim.x)) {
+        const int k = i < head ? i : tail + i - head;
+        to[k] = from[k];
+      }
+    } else if (across == 1 && in_16<Out>(at, along) && on_16(to) && on_16(from)) {
+      drain_shared(to, from, at.width * int(sizeof(Out)), at.height, pitch * int(sizeof(Out)), int64_t(along) * int(sizeof(Out)));
+    } else {
+      __syncthreads();
+      each(at, [&](int row, int column) { to[row * along + column * across] = from[row * pitch + column]; });
+    }
+  }
+
+ private:
+  TCU_DEVICE int bytes_of_inputs(Types<>) const { return 0; }
+  template <class T, class... R>
+  TCU_DEVICE int bytes_of_inputs(Types<T, R...>) const { return strip_bytes(pitch * rows, sizeof(T)) + bytes_of_inputs(Types<R...>{}); }
+  TCU_DEVICE int bytes_before_out(Types<>) const { return 0; }
+  template <class T, class... R>
+  TCU_DEVICE int bytes_before_out(Types<T, R...>) const {
+    return sizeof(T) == sizeof(Out) ? 0 : strip_bytes(pitch * rows, sizeof(T)) + bytes_before_out(Types<R...>{});
+  }
+  // Elements that `global` lies behind a multiple of 128 bytes.
+  template <class T>
+  TCU_DEVICE static int shift_of(const T *global) {
+    const int bytes = int(reinterpret_cast<uint64_t>(global) & 127);
+    return bytes % (V == 1 ? int(sizeof(T)) : 16) == 0 ? bytes / int(sizeof(T)) : 0;
+  }
+  TCU_DEVICE static bool on_16(const void *p) { return (reinterpret_cast<uint64_t>(p) & 15) == 0; }
+  // Whether both begin at the same byte of 16.
+  TCU_DEVICE static bool lies_as(const void *shared, const void *global) {
+    return ((reinterpret_cast<uint64_t>(shared) ^ reinterpret_cast<uint64_t>(global)) & 15) == 0;
+  }
+  // Elements up to where the next 16 bytes begin.
+  template <class T>
+  TCU_DEVICE static int to_16(const T *p) {
+    return int((0 - reinterpret_cast<uint64_t>(p)) & 15) / int(sizeof(T));
+  }
+  // Whether the rows follow each other in global memory as they do here; and whether they are whole words of 16 bytes in both.
+  template <class Index>
+  TCU_DEVICE bool is_flat(const StripPlace<Index> &at, Index along) const {
+    return at.height == 1 || (along == pitch && at.width == pitch);
+  }
+  template <class T, class Index>
+  TCU_DEVICE bool in_16(const StripPlace<Index> &at, Index along) const {
+    return at.width * int(sizeof(T)) % 16 == 0 && pitch * int(sizeof(T)) % 16 == 0 && along * Index(sizeof(T)) % 16 == 0;
+  }
+  // f(row, column) of every element, neighbours by neighbouring threads.
+  template <class Index, class F>
+  TCU_DEVICE static void each(const StripPlace<Index> &at, const F &f) {
+    const int threads = int(blockDim.x), down = threads / at.width, right = threads - down * at.width;
+    int row = int(threadIdx.x) / at.width, column = int(threadIdx.x) - row * at.width;
+#pragma unroll 4
+    while (row < at.height) {
+      f(row, column);
+      row += down, column += right;
+      if (column >= at.width) column -= at.width, ++row;
+    }
+  }
+
+  template <int I, class P, class Index>
+  TCU_DEVICE void fetch(Types<>, const Arrival &, const P &, const Offsets<N, Index> &, const StripPlace<Index> &, char *) {}
+  template <int I, class P, class Index, class T, class... R>
+  TCU_DEVICE void fetch(Types<T, R...>, const Arrival &arrival, const P &p, const Offsets<N, Index> &o, const StripPlace<Index> &at,
+                        char *region) {
+    const Index across = Index(p.mode[0].in[I]), along = Index(p.mode[at.along].in[I]);
+    const T *const from = static_cast<const T *>(p.in[I]) + (o.in[I] + at.column * across + at.step * along);
+    T *const to = reinterpret_cast<T *>(region);
+    const auto copy = [](T *to, const T *from) {
+      if constexpr (sizeof(T) >= 4 && alignof(T) == sizeof(T)) copy_ahead<sizeof(T)>(to, from);
+      else *to = *from;
+    };
+    shift[I] = shift_of(from);
+    T *const begin = to + shift[I];
+    if (sizeof(T) == sizeof(Out) && !results) results = reinterpret_cast<Out *>(begin);
+    if (across == 1 && is_flat(at, along) && lies_as(begin, from)) {
+      const int count = at.width * at.height, head = to_16(from) < count ? to_16(from) : count;
+      const int bytes = ((count - head) * int(sizeof(T))) & ~15, tail = head + bytes / int(sizeof(T));
+      arrival.fetch(begin + head, from + head, bytes);
+      for (int i = int(threadIdx.x); i < head + count - tail; i += int(blockDim.x)) {
+        const int k = i < head ? i : tail + i - head;
+        copy(begin + k, from + k);
+      }
+    } else if (across == 1 && in_16<T>(at, along) && on_16(from)) {
+      arrival.fetch(begin, from, at.width * int(sizeof(T)), at.height, pitch * int(sizeof(T)), int64_t(along) * int(sizeof(T)));
+    } else {
+      each(at, [&](int row, int column) { copy(begin + row * pitch + column, from + row * along + column * across); });
+    }
+    fetch<I + 1>(Types<R...>{}, arrival, p, o, at, region + strip_bytes(pitch * rows, sizeof(T)));
+  }
+  template <int I>
+  TCU_DEVICE void read_from(Pack<V, Types<>> &, const char *, int) const {}
+  template <int I, class T, class... R>
+  TCU_DEVICE void read_from(Pack<V, Types<T, R...>> &pack, const char *region, int place) const {
+    pack.first = Raw<T, V>::staged(reinterpret_cast<const T *>(region) + shift[I] + place);
+    read_from<I + 1>(pack.rest, region + strip_bytes(pitch * rows, sizeof(T)), place);
+  }
+};
+
+#endif
+}  // namespace tcu::cuda
