@@ -24,8 +24,8 @@
 #include "kernels/reduce_virtual.cuh"
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_along.cuh"
+#include "kernels/scan_columns.cuh"
 #include "kernels/scan_lookback.cuh"
-#include "kernels/scan_split.cuh"
 #include "kernels/scan_tiles.cuh"
 #include "kernels/segmented_balanced.cuh"
 #include "kernels/segmented_general.cuh"
@@ -151,7 +151,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceTcuOnePass<false>>("reduce.tcu.single_pass", Family::reduce),
     row<rows::ReduceTcuOnePass<true>>("reduce.tcu.split", Family::reduce),
     row<rows::ScanTiles>("scan.tiles", Family::scan),
-    row<rows::ScanSplit>("scan.split", Family::scan),
+    row<rows::ScanColumns>("scan.columns", Family::scan),
     row<rows::ScanLookback>("scan.lookback", Family::scan),
     row<rows::ScanLines>("scan.lines", Family::scan),
     row<rows::ScanGeneral>("scan.general", Family::scan),

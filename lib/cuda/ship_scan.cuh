@@ -3,8 +3,8 @@
 #include "cuda/ship.cuh"
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_along.cuh"
+#include "kernels/scan_columns.cuh"
 #include "kernels/scan_lookback.cuh"
-#include "kernels/scan_split.cuh"
 #include "kernels/scan_tiles.cuh"
 
 namespace tcu::cuda {
@@ -18,11 +18,14 @@ void ship_scan_of(ShippedTable &t, const char *op) {
   using Map = Identity<In>;
   constexpr int full = kVector<typename Map::Inputs, Out>, most = 16 / int(sizeof(Acc)), wide = full < most ? full : most;
   add("scan_along", {fold, acc, out, index}, kernel_address<&entry<scan_along<Map, Op_, Acc, Out, int32_t>>>());
+  add("scan_columns", {fold, acc, out, index, "1"}, kernel_address<&entry<scan_columns<Map, Op_, Acc, Out, int32_t, 1>>>());
   add("scan_across", {fold, acc, out, index, "1"}, kernel_address<&entry<scan_across<Map, Op_, Acc, Out, int32_t, 1>>>());
-  if constexpr (wide > 1)
+  if constexpr (wide > 1) {
+    add("scan_columns", {fold, acc, out, index, std::to_string(wide)},
+        kernel_address<&entry<scan_columns<Map, Op_, Acc, Out, int32_t, wide>>>());
     add("scan_across", {fold, acc, out, index, std::to_string(wide)},
         kernel_address<&entry<scan_across<Map, Op_, Acc, Out, int32_t, wide>>>());
-  add("scan_split", {fold, acc, out, index}, kernel_address<&entry<scan_split<Map, Op_, Acc, Out, int32_t>>>());
+  }
   add("scan_tiles", {fold, acc, out, index}, kernel_address<&entry<scan_tiles<Map, Op_, Acc, Out, int32_t>>>());
   add("scan_lookback", {fold, acc, out, index}, kernel_address<&entry<scan_lookback<Map, Op_, Acc, Out, int32_t>>>());
 }

@@ -98,7 +98,7 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   // lines that begin anywhere in 16 bytes
   for (int64_t gap : {1, 2, 3})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {support::pick(rng, 8200, 20000), 2}, 0, true, runs, gap); });
-  // what scan.split takes: few long lines side by side
+  // what scan.columns takes: lines side by side, few and long
   for_cases(rng, cases, [&](const Case &c) {
     run_case(rng, c, {40, 1100}, 1, true, runs);
     run_case(rng, c, {3, 8300}, 1, true, runs);

@@ -1,0 +1,487 @@
+// scan.columns: lines side by side ('K S', 'K S K'), read once.
+// A block has one tile: `width` columns side by side, and as many steps as fill some 26 KB of shared memory. It adds the tile up,
+// column by column; learns what comes before it; scans it where it lies and writes it. The machine itself copies a tile to shared memory
+// and back (device/strip.cuh), as in scan.lookback. Threads lie across the columns, V neighbours each; what is left of a warp, and of the
+// block, lies along the steps. Tiles below each other are a strip. They are numbered across first, so that neighbouring blocks read
+// neighbouring memory, and as many blocks begin between a tile and the next of its strip as there are strips.
+// What comes before a tile is handed down its strip in one of two ways.
+//   p.detail < 0: from tile to tile. A tile publishes its sum, takes what the tile -p.detail before it leads to and the sums of those
+//     between, and publishes what it leads to. Such a hop takes a microsecond on an H200, whose memory can move 80 tiles in one: of one
+//     tile a hop 128 strips keep up with it, and of four, by that count, 32.
+//   p.detail > 0: few strips; the first blocks look back for all, p.detail columns each, as scan.lookback's first block does.
+// Either way the order in which things are added is fixed: the result has the same bits on every run.
+// Blocks are taken to begin in the order of their numbers (block_in_order): they wait for blocks of lower numbers only. Those that look
+// back must be resident at once, and one more.
+// Workspace, zero at the launch and at the end: a counter, padded to 16 bytes; for each column a ring of words (device/published.cuh)
+// for what comes before a tile, or what it leads to, and, but where a hop is one tile, one for sums; for each strip, how many of its tiles
+// have done.
+// In place: a tile is read before it is written.
+#pragma once
+#include "device/published.cuh"
+#include "device/scan.cuh"
+#include "device/strip.cuh"
+
+namespace tcu::cuda {
+inline constexpr int kColumnBlock = 128;  // threads
+inline constexpr int kLongestHop = 4;           // tiles from hop to hop, at most
+#if defined(TCU_EMULATOR)
+inline constexpr int kColumnBytes = 4096, kRingSlots = 8, kManyStrips = 2;  // so that a small test has many tiles, and both ways
+#else
+inline constexpr int kColumnBytes = 26 << 10;  // of a tile: eight of them find room
+inline constexpr int kRingSlots = 2048;        // that all strips have together, at least: twice as many as there are resident tiles
+inline constexpr int kManyStrips = 32;         // so many hand on what comes before the next tile
+#endif
+// Words in a column's ring, a power of two. hop: tiles of a hop, 0 where blocks look back for all. With one tile a hop each word has one
+// reader, which is done with it before it publishes its own; else no tile is to wait for a place.
+TCU_FN constexpr int ring_slots(int64_t strips, int tiles, int hop) {
+  int n = hop > 1 ? 2 * hop : 2;
+  while (hop != 1 && n < tiles && n * strips < kRingSlots) n *= 2;
+  return n;
+}
+// Rows of threads in a warp, where so many lie across; and groups of warps below each other.
+TCU_FN constexpr int column_rows(int across) { return across < 32 ? 32 / across : 1; }
+TCU_FN constexpr int column_groups(int across) { return across <= 32 ? 4 : across <= 64 ? 2 : 1; }
+}
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+template <class Map, class Op, class Acc, class Out, class Index, int V>
+struct scan_columns {
+  using F = ScanFold<Op, Acc, Index>;
+  using W = Published<Acc>;
+  using Inputs = typename Map::Inputs;
+  static constexpr int kResident = 4;  // of kThreads: twice as many of kColumnBlock
+  static constexpr int kWarps = kColumnBlock / 32;
+  static constexpr uint32_t kTaken = 1u << 31;  // of a word's tag: the tile has taken it
+
+  // Where the words of a tile stand: a ring of `slots` for each column. A word's tag is the tile's number and one.
+  struct Ring {
+    uint64_t *words;
+    int64_t columns;
+    int slots, each;  // each: columns of a block that looks back
+
+    TCU_DEVICE int64_t slot(int tile) const { return tile & (slots - 1); }
+    TCU_DEVICE uint64_t *before(int tile, int64_t column) const { return words + (slot(tile) * columns + column) * W::kWords; }
+    // Neighbours are those that a warp asks for at once.
+    TCU_DEVICE uint64_t *sum(int tile, int64_t column) const {
+      return words + (slots * columns + (each < 8 ? column * slots + slot(tile) : slot(tile) * columns + column)) * W::kWords;
+    }
+  };
+
+  // What comes before every tile, in `ring.each` columns (a power of two) from `first_column` on. Threads lie across the columns; what is
+  // left of a warp, and of the block, along the tiles, kItems neighbours each. A warp's tiles are a batch: it keeps that until it knows all
+  // their sums and what comes before them. Batches are chained through shared memory.
+  template <int kItems, class P>
+  TCU_DEVICE static void look_back(const P &p, const Ring &ring, int64_t first_column, int tiles, Slot *shared) {
+    Acc *const totals = reinterpret_cast<Acc *>(shared);                    // of batches, by parity of the round
+    int *const whole_of = reinterpret_cast<int *>(totals + 2 * kColumnBlock);  // whether all sums of a batch are known
+    int *const more = whole_of + 2 * kColumnBlock;                          // whether a tile is left, by the round modulo 3
+    const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
+    const int lanes = ring.each < 32 ? ring.each : 32, abreast = quotient(ring.each, lanes), rows = quotient(32, lanes);
+    const int groups = quotient(kWarps, abreast), group = quotient(warp, abreast), beside = remainder(warp, abreast);
+    const int mine = remainder(lane, lanes), y = quotient(lane, lanes), batch = rows * kItems;
+    const int64_t column = first_column + beside * 32 + mine;
+    const unsigned own = (~0u / lowest_bits(lanes)) << mine;  // lanes of this column
+    Acc carry = p.init.template as<Acc>();                    // what the batches before group `front`'s lead to
+    int front = 0, round = 0, told = 0;                       // told: of this thread's tiles
+    int first = column < ring.columns ? group * batch : tiles;  // of this warp's batch
+    W w[kItems] = {};
+    if (threadIdx.x < 3) more[threadIdx.x] = 0;
+    __syncthreads();
+#pragma unroll 1
+    for (int parity = 0;; parity ^= kColumnBlock) {
+      const int t = first + y * kItems;
+#pragma unroll
+      for (int b = 0; b < kItems; ++b)
+        if (t + b < tiles && !w[b].written(uint32_t(t + b + 1))) w[b] = W::ask(ring.sum(t + b, column));
+      int known = 0;
+      Acc s[kItems];
+#pragma unroll
+      for (int b = 0; b < kItems; ++b) {
+        const bool real = t + b < tiles;  // past the end all is known
+        if (known == b && (!real || w[b].written(uint32_t(t + b + 1)))) ++known;
+        s[b] = real && known > b ? w[b].value() : F::identity();
+        if (b > 0) s[b] = F::combine(s[b - 1], s[b]);
+      }
+      const unsigned missing = ~__ballot_sync(kAllLanes, known == kItems) & own;
+      Acc upto = s[kItems - 1];
+#pragma unroll 1
+      for (int h = 1; h < rows; h *= 2) {
+        const Acc below = shuffle_up(upto, h * lanes, 32);
+        if (y >= h) upto = F::combine(below, upto);
+      }
+      const Acc below = shuffle_up(upto, remainder(lanes, 32), 32);
+      if (y == rows - 1) totals[parity + warp * 32 + mine] = upto, whole_of[parity + warp * 32 + mine] = missing == 0;
+      if (first < tiles) more[round] = 1;
+      __syncthreads();
+      if (!more[round]) return;
+      round = round == 2 ? 0 : round + 1;
+      if (threadIdx.x == 0) more[round == 2 ? 0 : round + 1] = 0;  // which nobody asks for any longer, nor sets before the next barrier
+
+      Acc total[kWarps], start = carry;
+      bool is_whole[kWarps];
+#pragma unroll
+      for (int i = 0; i < kWarps; ++i) {
+        const int from = parity + (remainder(front + i, groups) * abreast + beside) * 32 + mine;
+        if (i < groups) total[i] = totals[from], is_whole[i] = whole_of[from] != 0;
+      }
+      const int position = remainder(group - front + groups, groups);
+      int whole = 0;
+#pragma unroll
+      for (int i = 0; i < kWarps; ++i)
+        if (i < groups && whole == i) {
+          if (i == position) start = carry;
+          if (is_whole[i]) carry = F::combine(carry, total[i]), ++whole;
+        }
+      // Of what this thread knows it tells what no unknown tile comes before, in the batches or in the lanes.
+      if (position <= whole && (missing & lowest_bits(lane)) == 0) {
+        const Acc earlier = y > 0 ? F::combine(start, below) : start;
+#pragma unroll
+        for (int b = 0; b < kItems; ++b)
+          if (told <= b && b < known && t + b < tiles) {
+            W::publish(ring.before(t + b, column), b == 0 ? earlier : F::combine(earlier, s[b > 0 ? b - 1 : 0]), uint32_t(t + b + 1));
+            if (t + b >= tiles - ring.slots) W::clear(ring.sum(t + b, column));
+          }
+        told = known;
+      }
+      if (position < whole && first < tiles) {
+        first += groups * batch, told = 0;
+#pragma unroll
+        for (int b = 0; b < kItems; ++b) w[b] = W{};
+      }
+      front = remainder(front + whole, groups);
+    }
+  }
+
+  // What comes before a tile in a column, asked of the blocks that look back; total: its sum.
+  TCU_DEVICE static Acc ask_back(const Ring &ring, int tile, int tiles, int64_t column, Acc total) {
+    uint64_t *const answer = ring.before(tile, column);
+    if (tile >= ring.slots) W::ask(answer).wait(answer, uint32_t(tile - ring.slots + 1) | kTaken);  // then both slots are free
+    W::publish(ring.sum(tile, column), total, uint32_t(tile + 1));
+    const Acc start = W::ask(answer).wait(answer, uint32_t(tile + 1));
+    if (tile >= tiles - ring.slots) W::clear(answer);
+    else W::publish(answer, start, uint32_t(tile + 1) | kTaken);
+    return start;
+  }
+  // The same, and what it leads to told to the tiles after it. ring.before: what a tile leads to.
+  TCU_DEVICE static Acc hand_on(const Ring &ring, int tile, int tiles, int hop, int64_t column, Acc total, Acc init) {
+    W w[kLongestHop] = {};
+    // A slot is free when those that read it have told what they lead to: those are told by tiles of which this one is no descendant.
+#pragma unroll
+    for (int j = 1; j < kLongestHop; ++j)
+      if (j < hop && tile >= ring.slots) w[j] = W::ask(ring.before(tile - ring.slots + j, column));
+#pragma unroll
+    for (int j = 1; j < kLongestHop; ++j)
+      if (j < hop && tile >= ring.slots) w[j].wait(ring.before(tile - ring.slots + j, column), uint32_t(tile - ring.slots + j + 1));
+    if (hop > 1 && tile + 1 < tiles) W::publish(ring.sum(tile, column), total, uint32_t(tile + 1));
+    // w[0]: what the tile `hop` before this one leads to; w[j]: the sum of the j-th before this one.
+    const int known = tile < hop ? tile : hop - 1;
+#pragma unroll
+    for (int j = 0; j < kLongestHop; ++j)
+      if (j == 0 ? tile >= hop : j <= known) w[j] = W::ask(j == 0 ? ring.before(tile - hop, column) : ring.sum(tile - j, column));
+    Acc between = F::identity();
+#pragma unroll
+    for (int j = kLongestHop - 1; j > 0; --j)
+      if (j <= known) between = F::combine(between, w[j].wait(ring.sum(tile - j, column), uint32_t(tile - j + 1)));
+    Acc start = tile >= hop ? w[0].wait(ring.before(tile - hop, column), uint32_t(tile - hop + 1)) : init;
+    if (hop > 1) start = F::combine(start, between);
+    if (tile + hop < tiles) W::publish(ring.before(tile, column), F::combine(start, total), uint32_t(tile + 1));
+    else if (hop == 1) W::clear(ring.before(tile - 1, column)), W::clear(ring.before(tile, column));
+    return start;
+  }
+  // Where words have several readers, the strip's tile that has done last clears them. By one warp.
+  TCU_DEVICE static void leave(const Ring &ring, int strip, int width, int tiles) {
+    unsigned *const done = reinterpret_cast<unsigned *>(ring.words + 2 * ring.slots * ring.columns * W::kWords) + strip;
+    const int lane = int(threadIdx.x) % 32;
+    unsigned before = 0;
+    if (lane == 0) before = count_up<true>(done);
+    if (shuffle(before, 0, 32) + 1 != unsigned(tiles)) return;
+    if (lane == 0) *done = 0;
+#pragma unroll 1
+    for (int slot = 0; slot < ring.slots && slot < tiles; ++slot)
+#pragma unroll 1
+      for (int c = lane; c < width; c += 32) {
+        W::clear(ring.before(slot, int64_t(strip) * width + c));
+        W::clear(ring.sum(slot, int64_t(strip) * width + c));
+      }
+  }
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    TCU_DYNAMIC_SHARED(Slot, shared);
+    TCU_SHARED(uint64_t, barrier, 1);
+    const Arrival arrival(barrier);
+    const int across = p.lanes, width = across * V, height = int(p.chunk), tiles = int(p.split);  // tiles: of a strip
+    const Index extent = Index(p.mode[0].extent);
+    const unsigned in_row = unsigned((extent + width - 1) / width), outers = p.n_kept == 1 ? 1 : unsigned(Index(p.kept) / extent);
+    const unsigned strips = in_row * outers;
+    const bool looks_back = p.detail > 0;
+    const Ring ring{static_cast<uint64_t *>(p.zeroed) + 2, int64_t(strips) * width, ring_slots(strips, tiles, looks_back ? 0 : -p.detail),
+                    looks_back ? p.detail : kColumnBlock};
+    unsigned block = block_in_order(static_cast<unsigned *>(p.zeroed));
+    if (looks_back) {
+      const unsigned lookers = unsigned((ring.columns + ring.each - 1) / ring.each);
+      if (block < lookers) {
+        if (ring.each < 32) look_back<1>(p, ring, int64_t(block) * ring.each, tiles, shared);
+        else look_back<4>(p, ring, int64_t(block) * ring.each, tiles, shared);
+        return;
+      }
+      block -= lookers;
+    }
+
+    const int tile = int(block / strips), strip = int(block - unsigned(tile) * strips), outer = int(unsigned(strip) / in_row);
+    Offsets<Inputs::size, Index> o;
+    if (p.n_kept > 1) decode(o, p, 1, p.n_kept, Index(outer));
+    const bool reverse = (p.flags & kReverse) != 0, exclusive = (p.flags & kExclusive) != 0;
+    const Index n = Index(p.folded), first = Index(tile) * height;
+    StripPlace<Index> at;
+    at.column = Index(strip - outer * int(in_row)) * width, at.along = p.n_kept;
+    at.width = extent - at.column < width ? int(extent - at.column) : width;
+    at.height = n - first < height ? int(n - first) : height;
+    at.step = reverse ? n - first - at.height : first;
+    Strip<Inputs, Out, V> data(shared, width, height);
+    arrival.open();
+    data.fetch(arrival, p, o, at);
+
+    // Thread x, of those across, and its run of steps, in the scan's order: y-th of the warp's in the group's.
+    const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
+    const int rows = column_rows(across), groups = column_groups(across), abreast = quotient(kWarps, groups);
+    const int group = quotient(warp, abreast);
+    const int y = across < 32 ? lane / across : 0, x = remainder(warp, abreast) * 32 + lane - y * across;
+    const int run = (height + groups * rows - 1) / (groups * rows), from = (group * rows + y) * run;
+    const bool idle = y >= rows || x >= across;
+    const int to = idle ? from : from + run < at.height ? from + run : at.height, step = reverse ? -width : width;
+    const auto place = [&](int x, int row) { return x * V + (reverse ? at.height - 1 - row : row) * width; };
+    arrival.wait();
+    const auto read = [&](int place, Acc (&e)[V]) {
+      Pack<V, Inputs> pack;
+      data.read(pack, place);
+#pragma unroll
+      for (int v = 0; v < V; ++v) e[v] = F::lift(apply_at<Map>(p, pack, v), Index(0));
+    };
+    // Scans a thread's steps in the vector x from acc on.
+    const auto scan = [&](int x, Acc (&acc)[V]) {
+      int k = place(x, from);
+      if (p.reads_out()) {
+        const Index out = o.out + at.column * Index(p.mode[0].out) + at.step * Index(p.mode[at.along].out);
+#pragma unroll 1
+        for (int row = from; row < to; ++row, k += step) {
+          Acc e[V];
+          read(k, e);
+#pragma unroll
+          for (int v = 0; v < V; ++v) {
+            const Acc next = F::combine(acc[v], e[v]);
+            if (x * V + v < at.width)
+              store_one<Out>(p, out + Index(reverse ? at.height - 1 - row : row) * Index(p.mode[at.along].out) +
+                                    Index(x * V + v) * Index(p.mode[0].out), exclusive ? acc[v] : next);
+            acc[v] = next;
+          }
+        }
+        return;
+      }
+#pragma unroll 4
+      for (int row = from; row < to; ++row, k += step) {
+        Acc e[V];
+        Vec<Acc, V> r;
+        read(k, e);
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          const Acc next = F::combine(acc[v], e[v]);
+          r.at[v] = exclusive ? acc[v] : next, acc[v] = next;
+        }
+        store(p, data.out() + k, r);
+      }
+    };
+
+    if (tiles == 1 && groups * rows == 1) {  // nobody else has steps of these columns
+#pragma unroll 1
+      for (int i = x; i < across; i += kColumnBlock) {
+        Acc acc[V];
+#pragma unroll
+        for (int v = 0; v < V; ++v) acc[v] = p.init.template as<Acc>();
+        scan(i, acc);
+      }
+    } else {
+      Acc *const totals = reinterpret_cast<Acc *>(data.end()), *const earlier = totals + groups * width;  // of groups; of tiles before
+      Acc upto[V], below[V];
+#pragma unroll
+      for (int v = 0; v < V; ++v) upto[v] = F::identity();
+      int k = place(x, from);
+#pragma unroll 4
+      for (int row = from; row < to; ++row, k += step) {
+        Acc e[V];
+        read(k, e);
+#pragma unroll
+        for (int v = 0; v < V; ++v) upto[v] = F::combine(upto[v], e[v]);
+      }
+#pragma unroll 1
+      for (int h = 1; h < rows; h *= 2) {
+#pragma unroll
+        for (int v = 0; v < V; ++v) below[v] = shuffle_up(upto[v], h * across, 32);
+#pragma unroll
+        for (int v = 0; v < V; ++v)
+          if (y >= h) upto[v] = F::combine(below[v], upto[v]);
+      }
+#pragma unroll
+      for (int v = 0; v < V; ++v) below[v] = shuffle_up(upto[v], across < 32 ? across : 0, 32);
+      if (y == rows - 1 && !idle) {
+#pragma unroll
+        for (int v = 0; v < V; ++v) totals[group * width + x * V + v] = upto[v];
+      }
+      __syncthreads();
+#pragma unroll 1
+      for (int c = int(threadIdx.x); c < width; c += kColumnBlock) {
+        Acc total = totals[c];
+#pragma unroll 1
+        for (int g = 1; g < groups; ++g) total = F::combine(total, totals[g * width + c]);
+        const int64_t column = int64_t(strip) * width + c;
+        const Acc init = p.init.template as<Acc>();
+        earlier[c] = tiles == 1 ? init : looks_back ? ask_back(ring, tile, tiles, column, total) :
+                     hand_on(ring, tile, tiles, -p.detail, column, total, init);
+      }
+      __syncthreads();
+      if (!idle) {
+        Acc acc[V];
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          acc[v] = earlier[x * V + v];
+#pragma unroll 1
+          for (int g = 0; g < group; ++g) acc[v] = F::combine(acc[v], totals[g * width + x * V + v]);
+          if (y > 0) acc[v] = F::combine(acc[v], below[v]);
+        }
+        scan(x, acc);
+      }
+    }
+    if (!p.reads_out()) data.drain(p, o.out, at);
+    if (p.detail < -1 && warp == kWarps - 1) leave(ring, strip, width, tiles);
+    if (!p.reads_out()) await_drain();
+  }
+};
+
+}  // namespace tcu::cuda
+#endif
+
+#if !defined(__CUDACC__)
+#include "kernels/scan_across.cuh"
+
+namespace tcu::cuda::rows {
+
+struct ScanColumns {
+  struct Shape {
+    int64_t width, height, tiles, strips;
+    int vector, across, detail, shared_bytes;
+    bool by_machine;  // all operands' tiles are copied so
+  };
+  // That an element takes in shared memory.
+  static int element_bytes(const Problem &p) {
+    int bytes = 0;
+    bool has_out = false;
+    for (int i = 0; i < p.n_inputs; ++i) bytes += bytes_of(p.in[i]), has_out |= bytes_of(p.in[i]) == bytes_of(p.out);
+    return bytes + (has_out ? 0 : bytes_of(p.out));
+  }
+  // Whether the operand is contiguous across, and a tile's rows, where they do not follow each other, are whole words of 16 bytes.
+  static bool by_machine(const Problem &p, int operand, bool flat) {
+    const int bytes = bytes_of(p.dtype(operand));
+    if (p.modes[0].stride[operand] != 1) return false;
+    return flat || (p.modes[0].extent * bytes % 16 == 0 && in_16(p, operand));
+  }
+  // Whether rows of mode 0 begin where 16 bytes do.
+  static bool in_16(const Problem &p, int operand) { return starts_aligned(p, 0, operand, std::max(16 / bytes_of(p.dtype(operand)), 1)); }
+
+  static Shape shape(const Problem &p, const Device &d) {
+    Shape s{};
+    int widest = bytes_of(p.out);
+    for (int i = 0; i < p.n_inputs; ++i) widest = std::max(widest, bytes_of(p.in[i]));
+    const Mode &along = *fastest(p, Role::S);
+    const int64_t extent = p.modes[0].extent, outer = p.kept() / extent, n = along.extent;
+    const int element = element_bytes(p), acc = bytes_of(p.acc);
+    const int full = std::min(vector_of(p, true), 16 / std::max(acc, 4));
+    bool flat = true, aligned = true;
+    for (int k = 0; k <= p.n_inputs; ++k) flat &= along.stride[k] == extent, aligned &= in_16(p, k);
+    // All of a row, where it is short, or where it is not long and there are many; else strips of it, of whole lines of 128 bytes.
+    const auto strips_of = [&](int64_t width) { return ceil_div(extent, width) * outer; };
+    if (extent * widest <= 192 || (flat && extent * widest <= 512 && outer >= 8 * kManyStrips)) s.width = extent;
+    else flat = false, s.width = (strips_of(256 / widest) >= kManyStrips ? 256 : 128) / widest;
+    s.by_machine = true;
+    for (int k = 0; k <= p.n_inputs; ++k) s.by_machine &= by_machine(p, k, flat);
+    s.vector = s.width % full == 0 && (!flat || aligned) ? full : 1;
+    const int64_t columns = strips_of(s.width) * s.width;
+    const bool looks_back = strips_of(s.width) < kManyStrips && lookers(columns, d) > 0;
+
+    // With few strips tiles are larger, lest those that look back fall behind.
+    const int64_t room = looks_back && columns > 4 ? kColumnBytes / 13 * 18 : kColumnBytes;
+    s.across = int(s.width / s.vector);
+    const auto beside = [&] { return (column_groups(s.across) + 1) * s.width * acc + 256 + 128 * p.n_inputs; };
+    const auto runs = [&] { return int64_t(column_rows(s.across)) * column_groups(s.across); };
+    int64_t run = std::max<int64_t>((room - beside()) / (s.width * element) / runs(), 1);
+    if (s.across < 8 && run % 2 == 0) --run;  // odd, so that the threads of a warp meet in no bank of shared memory
+    s.height = run * runs();
+    const bool whole = s.width * widest % 16 == 0;
+    if (!whole && s.height > 16) s.height = s.height / 16 * 16;
+    if (s.height >= n) {
+      s.height = n, s.tiles = 1;
+      while (!flat && s.width < extent && 2 * s.width * n * element + beside() <= room) s.width *= 2, s.across *= 2;
+    } else {
+      s.tiles = ceil_div(n, s.height);
+      if (whole && s.across >= 8) s.height = ceil_div(n, s.tiles);  // all as high
+    }
+    s.strips = strips_of(s.width);
+    if (s.tiles > 1) {
+      const int hop = s.strips >= 8 * kManyStrips ? 1 : s.strips >= 4 * kManyStrips ? 2 : kLongestHop;
+      s.detail = looks_back ? lookers(columns, d) : -hop;
+    }
+    const int64_t elements = s.width * s.height;
+    bool has_out = false;
+    for (int i = 0; i < p.n_inputs; ++i) {
+      s.shared_bytes += strip_bytes(elements, bytes_of(p.in[i]));
+      has_out |= bytes_of(p.in[i]) == bytes_of(p.out);
+    }
+    if (!has_out) s.shared_bytes += strip_bytes(elements, bytes_of(p.out));
+    if (s.tiles > 1 || runs() > 1) s.shared_bytes += int((column_groups(s.across) + 1) * s.width * acc);
+    if (looks_back) s.shared_bytes = std::max(s.shared_bytes, 2 * kColumnBlock * (acc + 4) + 16);
+    return s;
+  }
+  // Columns for each block that looks back, so that these are resident together and leave most of the device to the others; 0: too many.
+  static int lookers(int64_t columns, [[maybe_unused]] const Device &d) {
+#if defined(TCU_EMULATOR)
+    const int most = 1;
+#else
+    const int most = d.processors / 2;
+#endif
+    int each = 1;
+    while (each <= kColumnBlock && ceil_div(columns, each) > most) each *= 2;
+    return most > 0 && each <= kColumnBlock ? each : 0;
+  }
+
+  static bool accepts(const Problem &p, const Device &d) {
+    if (ScanLines::contiguous(p) || !ScanLines::accepts(p, d)) return false;
+    const Shape s = shape(p, d);
+    return s.tiles * s.strips < INT32_MAX / 2 && s.shared_bytes <= d.shared_bytes - 2048;
+  }
+  // Short columns, of which a tile would hold few elements, and rows that begin anywhere, where threads enough read them one by one.
+  static bool suits(const Problem &p, const Device &d) {
+    const Shape s = shape(p, d);
+    const bool long_enough = s.width * s.height * element_bytes(p) >= kColumnBytes / 4;
+    return long_enough && (s.by_machine || p.kept() < int64_t(d.processors) * 64);
+  }
+  static LaunchConfig configure(const Problem &p, const Device &d) {
+    const Shape s = shape(p, d);
+    LaunchConfig c;
+    c.block = kColumnBlock, c.vector = s.vector, c.lanes = s.across, c.detail = s.detail, c.split = s.tiles, c.chunk = s.height;
+    c.shared_bytes = s.shared_bytes;
+    const int64_t columns = s.strips * s.width;
+    c.grid = s.tiles * s.strips + (s.detail > 0 ? ceil_div(columns, s.detail) : 0);
+    const int hop = s.detail < 0 ? -s.detail : 0, rings = hop == 1 ? 1 : 2;
+    const int64_t words = rings * columns * ring_slots(s.strips, int(s.tiles), hop) * published_words(bytes_of(p.acc));
+    c.leaves_zero = true;
+    c.zeroed_bytes = c.workspace_bytes = size_t(16 + (s.tiles > 1 ? words * 8 + s.strips * 4 : 0));
+    return c;
+  }
+  static Instance instance(const Problem &p, const LaunchConfig &c) {
+    return make_instance(p, "scan_columns", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p), std::to_string(c.vector)});
+  }
+};
+
+}  // namespace tcu::cuda::rows
+#endif
