@@ -102,6 +102,8 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   for_cases(rng, cases, [&](const Case &c) {
     run_case(rng, c, {40, 1100}, 1, true, runs);
     run_case(rng, c, {3, 8300}, 1, true, runs);
+    run_case(rng, c, {200, 300}, 1, true, runs);  // strips of tiles that hand on what comes before the next
+    run_case(rng, c, {24, 120, 9}, 1, true, runs);
   });
   // lines side by side, enough of them for vectors across: along few steps and along more than a block takes at once
   const bool emulated = std::getenv("TCUOPS_TEST_GPU") == nullptr;
@@ -124,7 +126,7 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
 }
 
 // One line of more tiles (of 3328 elements at most) than are looked back for at once: 128, and 16 on the emulated library; and two
-// lines side by side of more parts (of 2048 steps) than two levels of scan.split hold: 256, and 4 on the emulated library.
+// lines side by side of more tiles (of 2304 steps at most) than that.
 TEST_CASE("cuda: scans of more tiles than one look-back", "[cuda][scan]") {
   NEEDS_CUDA();
   Rng rng(6);

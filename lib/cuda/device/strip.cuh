@@ -67,7 +67,9 @@ struct Strip {
       drain_shared(to, from, at.width * int(sizeof(Out)), at.height, pitch * int(sizeof(Out)), int64_t(along) * int(sizeof(Out)));
     } else {
       __syncthreads();
-      each(at, [&](int row, int column) { to[row * along + column * across] = from[row * pitch + column]; });
+#pragma unroll 4
+      for (Walk walk(at.width); walk.row < at.height; walk.next())
+        to[walk.row * along + walk.column * across] = from[walk.row * pitch + walk.column];
     }
   }
 
@@ -105,16 +107,39 @@ struct Strip {
   TCU_DEVICE bool in_16(const StripPlace<Index> &at, Index along) const {
     return at.width * int(sizeof(T)) % 16 == 0 && pitch * int(sizeof(T)) % 16 == 0 && along * Index(sizeof(T)) % 16 == 0;
   }
-  // f(row, column) of every element, neighbours by neighbouring threads.
-  template <class Index, class F>
-  TCU_DEVICE static void each(const StripPlace<Index> &at, const F &f) {
-    const int threads = int(blockDim.x), down = threads / at.width, right = threads - down * at.width;
-    int row = int(threadIdx.x) / at.width, column = int(threadIdx.x) - row * at.width;
-#pragma unroll 4
-    while (row < at.height) {
-      f(row, column);
+  // Of every element, neighbours for neighbouring threads.
+  struct Walk {
+    int width, down, right, row, column;
+
+    TCU_DEVICE explicit Walk(int width)
+        : width(width), down(int(blockDim.x) / width), right(int(blockDim.x) - down * width), row(int(threadIdx.x) / width),
+          column(int(threadIdx.x) - row * width) {}
+    TCU_DEVICE void next() {
       row += down, column += right;
-      if (column >= at.width) column -= at.width, ++row;
+      if (column >= width) column -= width, ++row;
+    }
+  };
+  // What no bulk copy takes.
+  template <class T, class Index>
+  TCU_DEVICE void fetch_singly(T *to, const T *from, const StripPlace<Index> &at, Index across, Index along) const {
+    Walk walk(at.width);
+    if constexpr (sizeof(T) >= 4 && alignof(T) == sizeof(T)) {
+#pragma unroll 4
+      for (; walk.row < at.height; walk.next())
+        copy_ahead<sizeof(T)>(to + walk.row * pitch + walk.column, from + walk.row * along + walk.column * across);
+    } else {
+      constexpr int kItems = sizeof(T) < 4 ? 4 : 2;  // that a thread has in flight
+#pragma unroll 1
+      while (walk.row < at.height) {
+        T x[kItems];
+        Walk ahead = walk;
+#pragma unroll
+        for (int k = 0; k < kItems; ++k, ahead.next())
+          if (ahead.row < at.height) x[k] = from[ahead.row * along + ahead.column * across];
+#pragma unroll
+        for (int k = 0; k < kItems; ++k, walk.next())
+          if (walk.row < at.height) to[walk.row * pitch + walk.column] = x[k];
+      }
     }
   }
 
@@ -126,10 +151,6 @@ struct Strip {
     const Index across = Index(p.mode[0].in[I]), along = Index(p.mode[at.along].in[I]);
     const T *const from = static_cast<const T *>(p.in[I]) + (o.in[I] + at.column * across + at.step * along);
     T *const to = reinterpret_cast<T *>(region);
-    const auto copy = [](T *to, const T *from) {
-      if constexpr (sizeof(T) >= 4 && alignof(T) == sizeof(T)) copy_ahead<sizeof(T)>(to, from);
-      else *to = *from;
-    };
     shift[I] = shift_of(from);
     T *const begin = to + shift[I];
     if (sizeof(T) == sizeof(Out) && !results) results = reinterpret_cast<Out *>(begin);
@@ -139,12 +160,12 @@ struct Strip {
       arrival.fetch(begin + head, from + head, bytes);
       for (int i = int(threadIdx.x); i < head + count - tail; i += int(blockDim.x)) {
         const int k = i < head ? i : tail + i - head;
-        copy(begin + k, from + k);
+        begin[k] = from[k];
       }
     } else if (across == 1 && in_16<T>(at, along) && on_16(from)) {
       arrival.fetch(begin, from, at.width * int(sizeof(T)), at.height, pitch * int(sizeof(T)), int64_t(along) * int(sizeof(T)));
     } else {
-      each(at, [&](int row, int column) { copy(begin + row * pitch + column, from + row * along + column * across); });
+      fetch_singly(begin, from, at, across, along);
     }
     fetch<I + 1>(Types<R...>{}, arrival, p, o, at, region + strip_bytes(pitch * rows, sizeof(T)));
   }

@@ -214,7 +214,7 @@ struct scan_columns {
     const Arrival arrival(barrier);
     const int across = p.lanes, width = across * V, height = int(p.chunk), tiles = int(p.split);  // tiles: of a strip
     const Index extent = Index(p.mode[0].extent);
-    const unsigned in_row = unsigned((extent + width - 1) / width), outers = p.n_kept == 1 ? 1 : unsigned(Index(p.kept) / extent);
+    const unsigned in_row = unsigned((extent - 1) / width) + 1, outers = p.n_kept == 1 ? 1 : unsigned(Index(p.kept) / extent);
     const unsigned strips = in_row * outers;
     const bool looks_back = p.detail > 0;
     const Ring ring{static_cast<uint64_t *>(p.zeroed) + 2, int64_t(strips) * width, ring_slots(strips, tiles, looks_back ? 0 : -p.detail),
@@ -391,18 +391,19 @@ struct ScanColumns {
 
   static Shape shape(const Problem &p, const Device &d) {
     Shape s{};
-    int widest = bytes_of(p.out);
-    for (int i = 0; i < p.n_inputs; ++i) widest = std::max(widest, bytes_of(p.in[i]));
+    int widest = bytes_of(p.out), least = widest;
+    for (int i = 0; i < p.n_inputs; ++i) widest = std::max(widest, bytes_of(p.in[i])), least = std::min(least, bytes_of(p.in[i]));
     const Mode &along = *fastest(p, Role::S);
     const int64_t extent = p.modes[0].extent, outer = p.kept() / extent, n = along.extent;
     const int element = element_bytes(p), acc = bytes_of(p.acc);
     const int full = std::min(vector_of(p, true), 16 / std::max(acc, 4));
     bool flat = true, aligned = true;
     for (int k = 0; k <= p.n_inputs; ++k) flat &= along.stride[k] == extent, aligned &= in_16(p, k);
-    // All of a row, where it is short, or where it is not long and there are many; else strips of it, of whole lines of 128 bytes.
+    // All of a row, where it is short, or where it is not long and there are many; else strips of it, of 256 bytes of each operand, or 128
+    // where there would be few: copies of 128 bytes move 6 % less in the same time.
     const auto strips_of = [&](int64_t width) { return ceil_div(extent, width) * outer; };
     if (extent * widest <= 192 || (flat && extent * widest <= 512 && outer >= 8 * kManyStrips)) s.width = extent;
-    else flat = false, s.width = (strips_of(256 / widest) >= kManyStrips ? 256 : 128) / widest;
+    else flat = false, s.width = std::min(256 / least, 512 / widest), s.width /= strips_of(s.width) >= kManyStrips ? 1 : 2;
     s.by_machine = true;
     for (int k = 0; k <= p.n_inputs; ++k) s.by_machine &= by_machine(p, k, flat);
     s.vector = s.width % full == 0 && (!flat || aligned) ? full : 1;
