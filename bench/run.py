@@ -45,7 +45,7 @@ PEERS = {
 PYTHON_MODULES = {"numpy": "numpy", "torch": "torch", "jax": "jax", "cupy": "cupy"}
 # What a run without --group covers.
 GROUPS = {("cpu", True): ["cpu"], ("cpu", False): ["cpu"], ("cuda", True): ["h200_first"],
-          ("cuda", False): ["h200_first", "targets", "users", "statistics", "dtypes"]}
+          ("cuda", False): ["h200_first", "targets", "users", "statistics", "dtypes", "scans"]}
 
 
 def say(*words):
@@ -56,7 +56,8 @@ def arguments():
     p = argparse.ArgumentParser(prog="./run bench", description=__doc__.split("\n")[0])
     p.add_argument("--device", choices=["cpu", "cuda"], help="default: cuda where nvidia-smi finds a GPU")
     p.add_argument("--quick", action="store_true", help="fewer cases and samples; under 3 minutes in all")
-    p.add_argument("--group", action="append", help="of cases.json: cpu, h200_first, targets, users, statistics, dtypes, broadcasts, huge, papers")
+    p.add_argument("--group", action="append",
+                   help="of cases.json: cpu, h200_first, targets, users, statistics, dtypes, scans, broadcasts, huge, papers")
     p.add_argument("--case", action="append", help="only cases whose name contains this; leaves latest.json alone")
     p.add_argument("--dtype", action="append")
     p.add_argument("--family", action="append")
