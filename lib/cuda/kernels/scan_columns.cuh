@@ -6,8 +6,7 @@
 // neighbouring memory, and as many blocks begin between a tile and the next of its strip as there are strips.
 // What comes before a tile is handed down its strip in one of two ways.
 //   p.detail < 0: from tile to tile. A tile publishes its sum, takes what the tile -p.detail before it leads to and the sums of those
-//     between, and publishes what it leads to. Such a hop takes a microsecond on an H200, whose memory can move 80 tiles in one: of one
-//     tile a hop 128 strips keep up with it, and of four, by that count, 32.
+//     between, and publishes what it leads to. Such a hop takes a microsecond on an H200, whose memory can move 80 tiles in one.
 //   p.detail > 0: few strips; the first blocks look back for all, p.detail columns each, as scan.lookback's first block does.
 // Either way the order in which things are added is fixed: the result has the same bits on every run.
 // Blocks are taken to begin in the order of their numbers (block_in_order): they wait for blocks of lower numbers only. Those that look
@@ -23,7 +22,7 @@
 
 namespace tcu::cuda {
 inline constexpr int kColumnBlock = 128;  // threads
-inline constexpr int kLongestHop = 4;           // tiles from hop to hop, at most
+inline constexpr int kLongestHop = 4;     // tiles from hop to hop, at most
 #if defined(TCU_EMULATOR)
 inline constexpr int kColumnBytes = 4096, kRingSlots = 8, kManyStrips = 2;  // so that a small test has many tiles, and both ways
 #else
@@ -31,6 +30,8 @@ inline constexpr int kColumnBytes = 26 << 10;  // of a tile: eight of them find 
 inline constexpr int kRingSlots = 2048;        // that all strips have together, at least: twice as many as there are resident tiles
 inline constexpr int kManyStrips = 32;         // so many hand on what comes before the next tile
 #endif
+// So many strips hand it on from each tile to the next; of larger ones, if they are less than twice as many.
+inline constexpr int kHopByOne = kManyStrips * 3 / 2;
 // Words in a column's ring, a power of two. hop: tiles of a hop, 0 where blocks look back for all. With one tile a hop each word has one
 // reader, which is done with it before it publishes its own; else no tile is to wait for a place.
 TCU_FN constexpr int ring_slots(int64_t strips, int tiles, int hop) {
@@ -399,19 +400,21 @@ struct ScanColumns {
     const int full = std::min(vector_of(p, true), 16 / std::max(acc, 4));
     bool flat = true, aligned = true;
     for (int k = 0; k <= p.n_inputs; ++k) flat &= along.stride[k] == extent, aligned &= in_16(p, k);
-    // All of a row, where it is short, or where it is not long and there are many; else strips of it, of 256 bytes of each operand, or 128
-    // where there would be few: copies of 128 bytes move 6 % less in the same time.
+    // All of a row, where it is short; else strips of it, of 256 bytes of each operand, or 128 where there would be few: copies of 128
+    // bytes move 6 % less in the same time.
     const auto strips_of = [&](int64_t width) { return ceil_div(extent, width) * outer; };
-    if (extent * widest <= 192 || (flat && extent * widest <= 512 && outer >= 8 * kManyStrips)) s.width = extent;
-    else flat = false, s.width = std::min(256 / least, 512 / widest), s.width /= strips_of(s.width) >= kManyStrips ? 1 : 2;
+    if (extent * widest <= 192) s.width = extent;
+    else flat = false, s.width = std::min(256 / least, 512 / widest), s.width /= strips_of(s.width) >= 8 * kManyStrips ? 1 : 2;
     s.by_machine = true;
     for (int k = 0; k <= p.n_inputs; ++k) s.by_machine &= by_machine(p, k, flat);
     s.vector = s.width % full == 0 && (!flat || aligned) ? full : 1;
     const int64_t columns = strips_of(s.width) * s.width;
     const bool looks_back = strips_of(s.width) < kManyStrips && lookers(columns, d) > 0;
 
-    // With few strips tiles are larger, lest those that look back fall behind.
-    const int64_t room = looks_back && columns > 4 ? kColumnBytes / 13 * 18 : kColumnBytes;
+    // With few strips tiles are larger, lest those that look back, or the hops, fall behind.
+    const int64_t strips = strips_of(s.width);
+    const bool few = looks_back ? columns > 4 : strips >= kHopByOne && strips < 2 * kHopByOne;
+    const int64_t room = few ? kColumnBytes / 13 * 18 : kColumnBytes;
     s.across = int(s.width / s.vector);
     const auto beside = [&] { return (column_groups(s.across) + 1) * s.width * acc + 256 + 128 * p.n_inputs; };
     const auto runs = [&] { return int64_t(column_rows(s.across)) * column_groups(s.across); };
@@ -429,7 +432,7 @@ struct ScanColumns {
     }
     s.strips = strips_of(s.width);
     if (s.tiles > 1) {
-      const int hop = s.strips >= 8 * kManyStrips ? 1 : s.strips >= 4 * kManyStrips ? 2 : kLongestHop;
+      const int hop = s.strips >= kHopByOne ? 1 : kLongestHop;
       s.detail = looks_back ? lookers(columns, d) : -hop;
     }
     const int64_t elements = s.width * s.height;

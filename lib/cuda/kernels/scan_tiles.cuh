@@ -11,9 +11,9 @@
 #include "kernels/scan_lookback.cuh"
 
 namespace tcu::cuda {
-// Vectors of a thread in a tile of so many elements that begins anywhere in 128 bytes.
-TCU_FN constexpr int tile_items(int elements, int vector) {
-  return ((elements + 8 * vector + kScanBlock * vector - 1) / (kScanBlock * vector)) | 1;
+// Vectors of a thread, of so many, in a tile of so many elements that begins anywhere in 128 bytes.
+TCU_FN constexpr int tile_items(int elements, int vector, int threads) {
+  return ((elements + 8 * vector + threads * vector - 1) / (threads * vector)) | 1;
 }
 }
 
@@ -24,9 +24,9 @@ template <class Map, class Op, class Acc, class Out, class Index>
 struct scan_tiles {
   using F = ScanFold<Op, Acc, Index>;
   using Inputs = typename Map::Inputs;
-  static constexpr int V = kVector<Inputs, Out>, kBytes = bytes_in_tile<Inputs, Out>(), kWarps = kScanBlock / 32;
+  static constexpr int V = kVector<Inputs, Out>, kBytes = bytes_in_tile<Inputs, Out>(), kWarps = kThreads / 32;
   static constexpr int kTile = kScanBlock * V * scan_items(V, kBytes, kBytes > int(sizeof(Out)));
-  static constexpr int kResident = 6;  // of kThreads: twice as many of kScanBlock
+  static constexpr int kResident = 6;  // of kThreads
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -42,7 +42,7 @@ struct scan_tiles {
     const Offsets<Inputs::size, Index> origin;
     const Tile<Inputs, Out, V, kTile> data(shared);
     const int skew = data.skew(p, origin, p.n_kept, reverse ? memory + count : memory, reverse), end = skew + count;
-    const int mine = tile_items(p.detail * n, V) * V, room = kScanBlock * mine, place = reverse ? room - end : skew;
+    const int mine = tile_items(p.detail * n, V, int(blockDim.x)) * V, room = int(blockDim.x) * mine, place = reverse ? room - end : skew;
     data.fetch(arrival, p, origin, p.n_kept, memory, place, count);
     arrival.wait();
 
@@ -114,19 +114,27 @@ struct scan_tiles {
 namespace tcu::cuda::rows {
 
 struct ScanTiles {
-  static int room(const Problem &p) { return int(ScanLookback::tile(p)) - 8 * vector_of(p, true); }  // elements of a tile at most
+  static bool single(const Problem &p) { return p.n_inputs == 1 && ScanLookback::element_bytes(p) == bytes_of(p.out); }
+  // Lines that are long for a tile get one of twice as many threads.
+  static int threads(const Problem &p) {
+    return single(p) && fastest(p, Role::S)->extent > room(p, kScanBlock) ? 2 * kScanBlock : kScanBlock;
+  }
+  // Elements of a tile at most.
+  static int room(const Problem &p, int threads) { return int(ScanLookback::tile(p)) / kScanBlock * threads - 8 * vector_of(p, true); }
   static bool accepts(const Problem &p, const Device &d) {
     if (p.modes.n_of(Role::K) > 1) return false;
     const Mode *const s = fastest(p, Role::S), *const k = fastest(p, Role::K);
     for (int i = 0; i <= p.n_inputs; ++i)
       if (s->stride[i] != 1 || (k && k->stride[i] != s->extent)) return false;
-    return s->extent <= room(p) && ScanLookback::tile(p) * ScanLookback::element_bytes(p) <= d.shared_bytes - 2048 &&
+    const int64_t all = threads(p), places = ScanLookback::tile(p) / kScanBlock * all;
+    return s->extent <= room(p, int(all)) && places * ScanLookback::element_bytes(p) <= d.shared_bytes - 2048 &&
            ceil_div(p.kept(), lines(p, d)) <= INT32_MAX;
   }
   // So many lines that a tile begins where 128 bytes do, or 16, if that leaves it large; few where there is not enough for all processors.
   static int lines(const Problem &p, const Device &d) {
     const int64_t n = fastest(p, Role::S)->extent, each = ceil_div(p.kept(), 2 * d.processors);
-    const int64_t least = std::max<int64_t>(1, 256 * vector_of(p, true) / n), most = std::min(room(p) / n, std::max(each, least));
+    const int64_t least = std::max<int64_t>(1, 256 * vector_of(p, true) / n);
+    const int64_t most = std::min(room(p, threads(p)) / n, std::max(each, least));
     for (const int64_t bytes : {128, 16}) {
       const int64_t step = bytes / std::gcd(bytes, n * bytes_of(p.in[0])), whole = most / step * step;
       if (whole * 8 >= most * 7) return int(whole);
@@ -135,11 +143,10 @@ struct ScanTiles {
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
-    c.block = kScanBlock, c.vector = vector_of(p, true), c.detail = lines(p, d);
+    c.block = threads(p), c.vector = vector_of(p, true), c.detail = lines(p, d);
     c.grid = ceil_div(p.kept(), c.detail);
-    const bool one = ScanLookback::element_bytes(p) == bytes_of(p.out);
-    const int64_t places = kScanBlock * c.vector * tile_items(int(c.detail * fastest(p, Role::S)->extent), c.vector);
-    c.shared_bytes = int((one ? places : ScanLookback::tile(p)) * ScanLookback::element_bytes(p));
+    const int64_t places = c.block * c.vector * tile_items(int(c.detail * fastest(p, Role::S)->extent), c.vector, c.block);
+    c.shared_bytes = int((single(p) ? places : ScanLookback::tile(p)) * ScanLookback::element_bytes(p));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
