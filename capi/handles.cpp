@@ -9,7 +9,7 @@ namespace tcu::capi {
 namespace {
 // Fixed storage: reporting an error must not be able to fail.
 thread_local char last_error[1024];
-constexpr uint32_t kScanFlags = TCU_SCAN_EXCLUSIVE | TCU_SCAN_REVERSE;
+constexpr uint32_t kScanFlags = TCU_SCAN_EXCLUSIVE | TCU_SCAN_REVERSE | TCU_SCAN_SEGMENTED;
 // Options only ever grow at the end: their sizes so far, the oldest first.
 constexpr size_t kOptionsSizes[] = {offsetof(tcu_options_t, correction), offsetof(tcu_options_t, second), sizeof(tcu_options_t)};
 }  // namespace
@@ -65,7 +65,7 @@ Call::Call(const tcu_tensor_t *out, tcu_expr_t expr, int32_t n_inputs, const tcu
 }
 
 ScanFlags scan_flags(const tcu_options_t &o) {
-  return {(o.scan_flags & TCU_SCAN_EXCLUSIVE) != 0, (o.scan_flags & TCU_SCAN_REVERSE) != 0};
+  return {(o.scan_flags & TCU_SCAN_EXCLUSIVE) != 0, (o.scan_flags & TCU_SCAN_REVERSE) != 0, (o.scan_flags & TCU_SCAN_SEGMENTED) != 0};
 }
 
 namespace {

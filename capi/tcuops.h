@@ -209,22 +209,23 @@ enum {
   TCU_OP_LEAKY_RELU_GRAD  = 404
 };
 enum {
-  TCU_REDUCE_SUM       = 1,
-  TCU_REDUCE_PROD      = 2,
-  TCU_REDUCE_MAX       = 3,
-  TCU_REDUCE_MIN       = 4,
-  TCU_REDUCE_ANY       = 5,
-  TCU_REDUCE_ALL       = 6,
-  TCU_REDUCE_COUNT     = 7,
-  TCU_REDUCE_ARGMAX    = 8,
-  TCU_REDUCE_ARGMIN    = 9,
-  TCU_REDUCE_MEAN      = 10,
-  TCU_REDUCE_VAR       = 11,
-  TCU_REDUCE_STD       = 12,
-  TCU_REDUCE_NORM      = 13,
-  TCU_REDUCE_LOGSUMEXP = 14,
-  TCU_REDUCE_EXTREMA   = 15,
-  TCU_REDUCE_SUMEXP    = 16
+  TCU_REDUCE_SUM        = 1,
+  TCU_REDUCE_PROD       = 2,
+  TCU_REDUCE_MAX        = 3,
+  TCU_REDUCE_MIN        = 4,
+  TCU_REDUCE_ANY        = 5,
+  TCU_REDUCE_ALL        = 6,
+  TCU_REDUCE_COUNT      = 7,
+  TCU_REDUCE_ARGMAX     = 8,
+  TCU_REDUCE_ARGMIN     = 9,
+  TCU_REDUCE_MEAN       = 10,
+  TCU_REDUCE_VAR        = 11,
+  TCU_REDUCE_STD        = 12,
+  TCU_REDUCE_NORM       = 13,
+  TCU_REDUCE_LOGSUMEXP  = 14,
+  TCU_REDUCE_EXTREMA    = 15,
+  TCU_REDUCE_SUMEXP     = 16,
+  TCU_REDUCE_RECURRENCE = 17
 };
 /* </generated> */
 typedef int32_t tcu_dtype_t;
@@ -277,7 +278,8 @@ TCU_API const char *tcu_context_backend(tcu_context_t context);
 /* An element-wise function of up to TCU_MAX_INPUTS inputs, in postfix: tanh(x*w + b) is
  *   {INPUT 0} {INPUT 1} {OP mul} {INPUT 2} {OP add} {OP tanh}
  * Types follow Julia's promotion rules; 16-bit floats are computed in float32 and rounded once, at the store (an explicit
- * CAST rounds where it stands). Immutable, belongs to no context, may be used by any thread. */
+ * CAST rounds where it stands). It leaves one value, or two for some scans (tcu_scan). Immutable, belongs to no context, may be used
+ * by any thread. */
 typedef struct tcu_expr *tcu_expr_t;
 
 enum {
@@ -295,10 +297,10 @@ typedef struct tcu_node_t {
   tcu_scalar_t value;
 } tcu_node_t;
 
-/* Errors: NULL, OP, DTYPE, EXPR (stack runs empty, more than one value is left, too long: the message names the node). */
+/* Errors: NULL, OP, DTYPE, EXPR (stack runs empty, more than two values are left, too long: the message names the node). */
 TCU_API tcu_status_t tcu_expr_create(tcu_expr_t *expr, const tcu_node_t *nodes, int32_t n_nodes);
 TCU_API tcu_status_t tcu_expr_destroy(tcu_expr_t expr);
-/* The dtype that expr has for inputs of the given dtypes. Errors: NULL, DTYPE, EXPR. */
+/* The dtype that expr has for inputs of the given dtypes; of two values that it leaves, the last one's. Errors: NULL, DTYPE, EXPR. */
 TCU_API tcu_status_t tcu_expr_dtype(tcu_dtype_t *dtype, tcu_expr_t expr, int32_t n_inputs, const tcu_dtype_t *inputs);
 
 /* ----------------------------------------------------------------------------------- 4. map, reduce, scan, matmul */
@@ -310,7 +312,8 @@ enum {
 };
 enum {
   TCU_SCAN_EXCLUSIVE = 1, /* element i is the fold of those before it; the first is the identity, or init */
-  TCU_SCAN_REVERSE = 2    /* runs from the last element to the first */
+  TCU_SCAN_REVERSE = 2,   /* runs from the last element to the first */
+  TCU_SCAN_SEGMENTED = 4  /* the expression leaves two values: whether a segment begins with this element, and the element */
 };
 
 /* Options of one call, or of a plan. Initialise with TCU_OPTIONS_INIT; a null pointer means all defaults. */
@@ -384,8 +387,17 @@ TCU_API tcu_status_t tcu_segmented_reduce(tcu_context_t context, const tcu_tenso
                                           int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim,
                                           const tcu_tensor_t *offsets, const tcu_options_t *options);
 
-/* out[.., i, ..] = alpha * fold(op, expr(inputs...)[.., 0..i, ..]) + beta * out, along dim. op: SUM, PROD, MAX, MIN.
- * Shapes as in map. Accumulates in float32 or wider whatever the output. Errors: as map, and DIM, OP. */
+/* out[.., i, ..] = alpha * fold(op, expr(inputs...)[.., 0..i, ..]) + beta * out, along dim. op: SUM, PROD, MAX, MIN, ANY, ALL, COUNT.
+ * Shapes as in map. Accumulates in float32 or wider whatever the output.
+ * Two kinds of scan take an expression that leaves two values (null: inputs 0 and 1), the second of which is the element x:
+ *   SCAN_SEGMENTED       the first is a flag. Where it is not zero a segment begins, in the order of the scan (with SCAN_REVERSE: from the
+ *                        last element to the first): what came before is forgotten, and the fold starts from init again. The first
+ *                        element needs no flag. No segment's result depends on another's elements, NaN and Inf included.
+ *   RECURRENCE           the first is a factor a: y[i] = a[i] * y[i - 1] + x[i], y[-1] = init (0). As in state-space models and gated
+ *                        recurrent layers (Blelloch 1990, "Prefix Sums and Their Applications", 1.4.1). SCAN_EXCLUSIVE gives y[i - 1].
+ *                        On cuda products of neighbouring factors are formed: where these overflow, though a step by step computation
+ *                        would not, the result is NaN or infinite. It takes no SCAN_SEGMENTED: a factor 0 begins anew.
+ * Errors: as map, and DIM, OP, OPTION. */
 TCU_API tcu_status_t tcu_scan(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
                               int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim, const tcu_options_t *options);
 

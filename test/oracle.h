@@ -185,4 +185,39 @@ inline std::vector<double> scan(Fold op, const Sizes &out, const std::vector<Ten
   return result;
 }
 
+// The same line by line, where step(acc, values of the inputs) gives what comes out of an exclusive scan and what out of an inclusive one.
+// (scan above starts again at every element.) In the order of the outputs' memory, dense.
+template <class Step>
+std::vector<double> scan_lines(const Sizes &extents, const std::vector<Tensor> &inputs, const Scan &how, double start, Step step) {
+  const Sizes at = support::dense(extents);
+  const size_t d = size_t(how.dim);
+  const int64_t n = d < extents.size() ? extents[d] : 1, stride = d < extents.size() ? at[d] : 0;
+  Sizes kept = extents;
+  if (d < kept.size()) kept[d] = std::min<int64_t>(n, 1);
+  std::vector<double> result(size_t(support::product(extents))), x(inputs.size());
+  support::for_each_index(kept, [&](const Sizes &line) {
+    double acc = start;
+    for (int64_t k = 0; k < n; ++k) {
+      const int64_t j = how.reverse ? n - 1 - k : k;
+      Sizes index = line;
+      if (d < index.size()) index[d] = j;
+      for (size_t i = 0; i < x.size(); ++i) x[i] = inputs[i].at(index);
+      const std::pair<double, double> y = step(acc, x);
+      result[size_t(support::offset(line, at) + j * stride)] = how.exclusive ? y.first : y.second;
+      acc = y.second;
+    }
+  });
+  return result;
+}
+// Of a flag that begins a segment, and an element; and y = factor * y + x.
+inline auto segmented(Fold op, double start) {
+  return [op, start](double acc, const std::vector<double> &x) {
+    const double before = x[0] != 0 ? start : acc;
+    return std::pair(before, combine(op, before, x[1]));
+  };
+}
+inline auto recurrence() {
+  return [](double acc, const std::vector<double> &x) { return std::pair(acc, x[0] * acc + x[1]); };
+}
+
 }  // namespace oracle

@@ -150,7 +150,7 @@ std::string docs() {
          "| C | id | accumulator | second result | of nothing | scans | Julia |\n|---|---|---|---|---|---|---|\n";
   for (const ReduceRow &r : reduce_ops)
     out << "| `TCU_REDUCE_" << r.upper << "` | " << r.id << " | " << r.accumulate << " | " << (r.second == "None" ? "no" : r.second == "Offered" ? "offered" : "needed") << " | "
-        << (r.empty == "Error" ? "error" : r.empty == "Identity" ? "identity" : r.empty) << " | " << (r.scans == "Yes" ? "yes" : "no") << " | " << cell(julia_name(r.julia)) << " |\n";
+        << (r.empty == "Error" ? "error" : r.empty == "Identity" ? "identity" : r.empty) << " | " << (r.scans == "Yes" ? "yes" : r.scans == "Only" ? "only" : "no") << " | " << cell(julia_name(r.julia)) << " |\n";
   return out.str();
 }
 

@@ -19,6 +19,7 @@ const MAX = Fold(REDUCE_MAX, max)
 const MIN = Fold(REDUCE_MIN, min)
 const ANY = Fold(REDUCE_ANY, |)
 const ALL = Fold(REDUCE_ALL, &)
+const RECURRENCE = Fold(REDUCE_RECURRENCE, Base.add_sum)
 
 # The fold that an operator means for elements of type T; nothing if the library has none.
 fold_of(::typeof(Base.add_sum), ::Type) = SUM

@@ -4,10 +4,11 @@
 function scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int, @nospecialize(init), flags::UInt32)
     size(out) == extents(x) || throw(DimensionMismatch("a scan of size $(extents(x)) into an array of size $(size(out))"))
     length(out) == 0 && return out
-    accumulator = widened(promote_type(element_type(x), eltype(out)))
+    logical = id == ANY.id || id == ALL.id
+    accumulator = logical ? Bool : widened(promote_type(element_type(x), eltype(out)))
     failure = try_scan!(out, id, x, dim, init, flags, accumulator)
     if !isempty(failure)
-        iscpu(context(out)) || throw(ArgumentError(failure))
+        iscpu(context(out)) && !isgated(x) || throw(ArgumentError(failure))
         count_outside(string("scan: ", failure))
         computed = GC.@preserve x TCUArray_on(context(out), host_values(x))
         failure = try_scan!(out, id, computed, dim, init, flags, accumulator)
@@ -51,14 +52,28 @@ end
 # Into `out`. A dim beyond the rank has one element everywhere: the scan is a copy.
 function scan_tree!(out::TCUArray, fold::Fold, t, dim::Int; init = NoInit(), exclusive::Bool = false, reverse::Bool = false)
     if dim <= length(axes(t))
-        flags = (exclusive ? SCAN_EXCLUSIVE : 0x00000000) | (reverse ? SCAN_REVERSE : 0x00000000)
+        flags = (exclusive ? SCAN_EXCLUSIVE : 0x00000000) | (reverse ? SCAN_REVERSE : 0x00000000) |
+                (issegmented(t) ? SCAN_SEGMENTED : 0x00000000)
         scan!(opaque(out), fold.id, opaque(distinct(t, out)), dim, opaque(init), flags)
         return out
     end
+    isgated(t) && throw(ArgumentError("dims is $dim for an array of $(length(axes(t))) dimensions"))
     out .= t
     init isa NoInit || (out .= fold.op.(init, out))
     return out
 end
+
+# Recorded, these leave both their arguments: what a scan does with what comes before an element, and the element. Called on numbers they
+# only say which type comes out.
+since(begins::Number, x::Number) = x
+affine(factor::Number, x::Number) = factor * x
+since(begins::Sym, x::Sym) = symbol(symbol_type(x), [tape_of(begins); tape_of(x)])
+affine(factor::Sym, x::Sym) = symbol(promoted(symbol_type(factor), symbol_type(x)), [tape_of(factor); tape_of(x)])
+issegmented(t) = false
+issegmented(t::Broadcasted) = t.f === since
+isgated(t) = false
+isgated(t::Broadcasted) = t.f === since || t.f === affine
+
 # A scan into its own input with another layout reads what it has overwritten.
 distinct(t, out) = t
 distinct(t::TCUArray, out::TCUArray) = overlaps(t, out) && !same_layout(t, out) ? copy(t) : t
@@ -67,17 +82,32 @@ scan_alloc(fold::Fold, t, dim::Int; init = NoInit(), options...) =
     scan_tree!(new_array(context(t), scan_type(fold, t, init), extents(t)), fold, t, dim; init = init, options...)
 
 """
-    TCUOps.scan(op, x; dims, exclusive = false, reverse = false, init) -> TCUArray
+    TCUOps.scan(op, x; dims, exclusive = false, reverse = false, init, segments) -> TCUArray
 
-The running fold of `x` along `dims` (one dim; may be left away for vectors), for `op` of `+`, `*`, `max` and `min`. `exclusive`:
-element i is the fold of those before it, and the first is the identity, or `init`. `reverse`: runs from the last element to the
-first. `x` may be a lazy tree. Accumulates in Float32 or wider and in 64-bit integers, whatever the element type.
+The running fold of `x` along `dims` (one dim; may be left away for vectors), for `op` of `+`, `*`, `max`, `min`, and `&`, `|` of Bool.
+`exclusive`: element i is the fold of those before it, and the first is the identity, or `init`. `reverse`: runs from the last element to
+the first. `segments`: an array or lazy tree that broadcasts with `x`; where it is not zero a segment begins, in the order of the scan,
+and the fold starts again. `x` may be a lazy tree. Accumulates in Float32 or wider and in 64-bit integers, whatever the element type.
 """
-function scan(op, x::Reducible; dims = default_scan_dim(x), exclusive::Bool = false, reverse::Bool = false, init = NoInit())
-    t = tree(identity, x)
+function scan(op, x::Reducible; dims = default_scan_dim(x), exclusive::Bool = false, reverse::Bool = false, init = NoInit(),
+              segments = nothing)
+    t = segments === nothing ? tree(identity, x) : tree(since, segments, tree(identity, x))
     fold = fold_of(op, element_type(t))
-    fold === nothing && throw(ArgumentError("the library does not scan by `$op`; it has +, *, max and min"))
+    fold === nothing && throw(ArgumentError("the library does not scan by `$op`; it has +, *, max, min, and & and | of Bool"))
     return scan_alloc(fold, t, scan_dim(t, dims); init = init, exclusive = exclusive, reverse = reverse)
+end
+
+"""
+    TCUOps.recurrence(a, x; dims, init = 0, exclusive = false, reverse = false) -> TCUArray
+
+`y[i] = a[i] * y[i-1] + x[i]` along `dims` (one dim; may be left away for vectors), with `y[0]` = `init`: the scan of state-space models
+and gated recurrent layers. `a` and `x` are arrays, lazy trees or numbers that broadcast with each other. `exclusive` gives `y[i-1]`;
+`reverse` runs from the last element to the first. Accumulates as `TCUOps.scan` does.
+"""
+function recurrence(a, x; dims = nothing, init = NoInit(), exclusive::Bool = false, reverse::Bool = false)
+    t = tree(affine, a, x)
+    dim = dims === nothing ? default_scan_dim(t) : scan_dim(t, dims)
+    return scan_alloc(RECURRENCE, t, dim; init = init, exclusive = exclusive, reverse = reverse)
 end
 default_scan_dim(x) = length(axes(x)) == 1 ? 1 : throw(ArgumentError("a scan of more than one dimension needs dims"))
 
@@ -97,26 +127,25 @@ end
 """
     accumulate(op, A::TCUArray; dims, init), accumulate!(op, B, A; dims, init), cumsum, cumprod
 
-As in Base; without `dims` an array of several dims is accumulated in memory order. An `op` other than `+`, `*`, `max` and `min`
-runs in Base's loop on the CPU and is an ArgumentError on a GPU.
+As in Base; without `dims` an array of several dims is accumulated in memory order. An `op` other than `+`, `*`, `max`, `min`, and `&`,
+`|` of Bool runs in Base's loop on the CPU and is an ArgumentError on a GPU.
 """
 function Base.accumulate(op, A::Reducible; dims = nothing, init = NoInit())
     t = tree(identity, A)
     dims === nothing && length(axes(t)) != 1 && t isa TCUArray &&
         return reshape(Base.accumulate(op, vec(contiguous(t)); dims = 1, init = init), size(t))
     dim = dims === nothing ? default_scan_dim(t) : scan_dim(t, dims)
-    fold = scan_fold(op, element_type(t))
+    fold = fold_of(op, element_type(t))
     fold === nothing || return scan_alloc(fold, t, dim; init = init)
     return TCUArray_on(context(t), host_accumulate(op, t, dim, init))
 end
 function Base.accumulate!(op, B::AnyTCU, A::Reducible; dims = nothing, init = NoInit())
     t = tree(identity, A)
     dim = dims === nothing ? default_scan_dim(t) : scan_dim(t, dims)
-    fold = scan_fold(op, element_type(t))
+    fold = fold_of(op, element_type(t))
     fold === nothing ? copyto!(B, host_accumulate(op, t, dim, init)) : scan_tree!(strided_output(B), fold, t, dim; init = init)
     return B
 end
-scan_fold(op, ::Type{T}) where {T} = op === (&) || op === (|) ? nothing : fold_of(op, T)
 
 function host_accumulate(op, t, dim, init)
     iscpu(context(t)) || throw(ArgumentError("the library does not scan by `$op`; it has +, *, max and min"))

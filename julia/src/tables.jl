@@ -157,4 +157,5 @@ const REDUCE_TABLE = [
     (14, :logsumexp),
     (15, :extrema),
     (16, :sumexp),
+    (17, :recurrence),
 ]

@@ -63,7 +63,8 @@ Expr::Expr(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
     }
     hash.add((uint64_t(n.kind) << 40) ^ (uint64_t(n.dtype) << 32) ^ uint32_t(n.index));
   }
-  if (depth != 1) fail(Code::expr, "expr leaves %d values on the stack and must leave one", depth);
+  if (depth < 1 || depth > 2) fail(Code::expr, "expr leaves %d values on the stack and must leave one, or two for a scan", depth);
+  n_results_ = depth;
   hash_ = hash.value();
 }
 
@@ -77,11 +78,16 @@ const std::shared_ptr<const Expr> &Expr::identity() {
   return e;
 }
 
+const std::shared_ptr<const Expr> &Expr::pair() {
+  static const auto e = std::make_shared<const Expr>(std::vector<Node>{Node::input(0), Node::input(1)});
+  return e;
+}
+
 namespace {
 
-// Walks the tape once; Sink receives the steps or, for infer_result, nothing.
+// Walks the tape once; Sink receives the steps or, for infer_results, nothing, and what the tape leaves.
 template <class Sink>
-DType walk(const Expr &expr, const DType *inputs, int n_inputs, Sink &&sink) {
+void walk(const Expr &expr, const DType *inputs, int n_inputs, Sink &&sink) {
   struct Value {
     int id;
     DType dtype;
@@ -118,14 +124,17 @@ DType walk(const Expr &expr, const DType *inputs, int n_inputs, Sink &&sink) {
       }
     }
   }
-  return stack[0].dtype;
+  const Value &last = stack[depth - 1];
+  sink.leave(last.id, last.dtype, depth > 1 ? stack[0].id : -1, depth > 1 ? stack[0].dtype : DType::none);
 }
 
 struct NoSteps {
+  ResultTypes types;
   int input(int, DType) { return 0; }
   int parameter(const Node &) { return 0; }
   int cast(int, DType, DType, bool) { return 0; }
   int op(Op, const OpTypes &, const int *) { return 0; }
+  void leave(int, DType result, int, DType gate) { types = {result, gate}; }
 };
 
 // Every input is loaded once however often the tape names it.
@@ -168,16 +177,23 @@ struct Steps {
     for (int i = 0; i < 3; ++i) s.args[i] = int16_t(ids[i]);
     return push(s);
   }
+  void leave(int value, DType result, int gate_value, DType gate) {
+    out.value = value, out.result = result, out.gate_value = gate_value, out.gate = gate;
+  }
 };
 
 }  // namespace
 
 TypedExpr infer(const Expr &expr, const DType *inputs, int n_inputs) {
   Steps steps;
-  steps.out.result = walk(expr, inputs, n_inputs, steps);
+  walk(expr, inputs, n_inputs, steps);
   return std::move(steps.out);
 }
 
-DType infer_result(const Expr &expr, const DType *inputs, int n_inputs) { return walk(expr, inputs, n_inputs, NoSteps{}); }
+ResultTypes infer_results(const Expr &expr, const DType *inputs, int n_inputs) {
+  NoSteps none;
+  walk(expr, inputs, n_inputs, none);
+  return none.types;
+}
 
 }  // namespace tcu

@@ -33,15 +33,17 @@ class Expr {
   const std::vector<Node> &nodes() const { return nodes_; }
   int n_inputs() const { return n_inputs_; }    // one past the highest input named
   int n_scalars() const { return n_scalars_; }  // likewise; constants are not counted
+  int n_results() const { return n_results_; }  // values that it leaves: one, or a gate and an element (TypedExpr)
   bool is_identity() const { return nodes_.size() == 1 && nodes_[0].kind == NodeKind::input && nodes_[0].index == 0; }
   uint64_t hash() const { return hash_; }
   bool operator==(const Expr &other) const;
 
   static const std::shared_ptr<const Expr> &identity();
+  static const std::shared_ptr<const Expr> &pair();  // of inputs 0 and 1
 
  private:
   std::vector<Node> nodes_;
-  int n_inputs_ = 0, n_scalars_ = 0;
+  int n_inputs_ = 0, n_scalars_ = 0, n_results_ = 0;
   uint64_t hash_ = 0;
 };
 
@@ -68,9 +70,16 @@ struct TypedExpr {
   std::vector<Step> steps;
   std::vector<Parameter> parameters;
   DType result = DType::none;
+  int value = -1;             // the step whose value is the result
+  DType gate = DType::none;   // of a tape that leaves two values, the first: what a scan does with what came before the element
+  int gate_value = -1;
 };
 TypedExpr infer(const Expr &expr, const DType *inputs, int n_inputs);
-// The result dtype alone, without building the steps' list. No allocation for tapes of up to kMaxNodes.
-DType infer_result(const Expr &expr, const DType *inputs, int n_inputs);
+// The dtypes alone, without building the steps' list. No allocation for tapes of up to kMaxNodes.
+struct ResultTypes {
+  DType result = DType::none, gate = DType::none;
+};
+ResultTypes infer_results(const Expr &expr, const DType *inputs, int n_inputs);
+inline DType infer_result(const Expr &expr, const DType *inputs, int n_inputs) { return infer_results(expr, inputs, n_inputs).result; }
 
 }  // namespace tcu

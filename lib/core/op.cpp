@@ -25,10 +25,9 @@ struct Table {
   rows[id] = {#name, arity, domain::dom, Result::result};
 #include "core/ops.def"
 #undef TCU_OP
-    constexpr bool Yes = true, No = false;
 #define TCU_REDUCE(id, NAME, name, accumulate, state, second, empty, scans, julia) \
   static_assert(id > 0 && id < kReduceEnd, "grow kReduceEnd");                     \
-  reduces[id] = {#name, Accumulate::accumulate, state, Second::second, Empty::empty, scans};
+  reduces[id] = {#name, Accumulate::accumulate, state, Second::second, Empty::empty, Scans::scans};
 #include "core/reduce_ops.def"
 #undef TCU_REDUCE
   }

@@ -46,6 +46,7 @@ enum class ReduceOp : uint8_t {
 enum class Accumulate : uint8_t { Widen, Same, Bool, Count, Index, Float, Real, Modulus };
 enum class Second : uint8_t { None, Offered, Needed };
 enum class Empty : uint8_t { Identity, NaN, Error };
+enum class Scans : uint8_t { No, Yes, Only };
 
 struct ReduceInfo {
   const char *name;
@@ -53,7 +54,7 @@ struct ReduceInfo {
   int numbers;  // of the accumulator's dtype, in a state
   Second second;
   Empty empty;
-  bool scans;
+  Scans scans;
 };
 bool is_reduce_op(int32_t id);
 const ReduceInfo &info(ReduceOp op);

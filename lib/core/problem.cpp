@@ -51,7 +51,7 @@ uint64_t Problem::hash() const {
         uint64_t(n_inputs) << 32 | uint64_t(out) << 40 | uint64_t(acc) << 48);
   for (int k = 0; k <= n_inputs; ++k) h.add(uint64_t(dtype(k)) << 8 | alignment[k]);
   if (family == Family::segmented) h.add(uint64_t(offsets));
-  h.add(uint64_t(second));
+  h.add(uint64_t(second) | uint64_t(scan.segmented) << 8);
   h.add(expr->hash());
   for (const Mode &m : modes) {
     h.add(uint64_t(m.extent) * 4 + uint64_t(m.role));
@@ -61,7 +61,7 @@ uint64_t Problem::hash() const {
 }
 
 bool Problem::operator==(const Problem &o) const {
-  if (family != o.family || op != o.op || scan.exclusive != o.scan.exclusive || scan.reverse != o.scan.reverse ||
+  if (family != o.family || op != o.op || scan.exclusive != o.scan.exclusive || scan.reverse != o.scan.reverse || scan.segmented != o.scan.segmented ||
       determinism != o.determinism || reads_out != o.reads_out || in_place != o.in_place || index_bits != o.index_bits ||
       n_inputs != o.n_inputs || out != o.out || acc != o.acc || offsets != o.offsets || second != o.second ||
       modes.size() != o.modes.size() || !(*expr == *o.expr))
@@ -106,7 +106,7 @@ void check(const Request &r, Checked &c, Problem &p) {
   const int stated = r.need_data ? 0 : r.alignment;  // it promises what a plan's pointers will be; a call has its pointers
   c.out = check_tensor(r.out, "out", r.need_data);
   check_no_self_overlap(c.out, "out");
-  p.expr = r.expr ? r.expr : Expr::identity();
+  p.expr = r.expr ? r.expr : p.gated() ? Expr::pair() : Expr::identity();
   p.n_inputs = r.n_inputs;
   p.out = r.out.dtype;
   p.determinism = r.determinism;
@@ -127,7 +127,11 @@ void check(const Request &r, Checked &c, Problem &p) {
       c.space[m] = l.extents[m];
     }
   }
-  p.element = infer_result(*p.expr, p.in, p.n_inputs);
+  const ResultTypes types = infer_results(*p.expr, p.in, p.n_inputs);
+  if ((types.gate != DType::none) != p.gated())
+    fail(Code::expr, "expr leaves %s", p.gated() ? "one value and must leave two, the factor or flag and the element" : "two values and must leave one");
+  // A recurrence multiplies one with the other.
+  p.element = p.op == ReduceOp::recurrence ? promote(types.gate, types.result) : types.result;
 }
 
 // An output may be exactly an input (each element is read before it is written) where `in_place_ok`; else they must
@@ -233,6 +237,10 @@ void refuse_second(const Request &r, const char *call) {
   if (r.second) fail(Code::option, "options.second is given and a %s has no second result", call);
 }
 
+void refuse_scan_only(ReduceOp op) {
+  if (info(op).scans == Scans::Only) fail(Code::op, "%s is a scan and no reduction; call tcu_scan", info(op).name);
+}
+
 void check_space(const Checked &c) {
   int64_t n = 1;
   for (int m = 0; m < c.rank; ++m)
@@ -280,6 +288,7 @@ Problem make_reduce(const Request &r, ReduceOp op, int n_dims, const int32_t *di
   Problem p;
   Checked c;
   p.family = Family::reduce, p.op = op;
+  refuse_scan_only(op);
   check(r, c, p);
   check_space(c);
   const int rank = std::max(c.rank, c.out.rank);
@@ -311,7 +320,10 @@ Problem make_scan(const Request &r, ReduceOp op, int dim, ScanFlags flags) {
   Problem p;
   Checked c;
   p.family = Family::scan, p.op = op, p.scan = flags;
-  if (!info(op).scans) fail(Code::op, "%s cannot be scanned; sum, prod, max and min can", info(op).name);
+  if (info(op).scans == Scans::No)
+    fail(Code::op, "%s cannot be scanned; sum, prod, max, min, any, all, count and recurrence can", info(op).name);
+  if (flags.segmented && op == ReduceOp::recurrence)
+    fail(Code::option, "a recurrence takes no TCU_SCAN_SEGMENTED; make its factor 0 where a segment begins");
   refuse_second(r, "scan");
   check(r, c, p);
   check_space(c);
@@ -338,6 +350,7 @@ Problem make_segmented(const Request &r, ReduceOp op, int dim, const TensorView 
   Problem p;
   Checked c;
   p.family = Family::segmented, p.op = op, p.offsets = offsets.dtype;
+  refuse_scan_only(op);
   check(r, c, p);
   check_space(c);
   if (r.n_inputs < 1 || r.n_inputs >= kMaxInputs)

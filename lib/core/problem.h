@@ -14,8 +14,9 @@ const char *name_of(Family f);
 
 enum class Determinism : uint8_t { run_to_run = 0, any_order = 1 };
 
+// segmented: the expression leaves two values, and the first says whether a segment begins.
 struct ScanFlags {
-  bool exclusive = false, reverse = false;
+  bool exclusive = false, reverse = false, segmented = false;
 };
 
 struct Problem {
@@ -38,6 +39,8 @@ struct Problem {
   // Operands whose strides the modes carry: out, the inputs, and one more: for segments the offsets, else for an
   // arg-reduction the position weights.
   int n_operands() const { return 1 + n_inputs + (family == Family::segmented || (op != ReduceOp::none && is_arg(op))); }
+  // Whether the expression leaves two values: what a scan does with what came before an element, and the element.
+  bool gated() const { return op == ReduceOp::recurrence || scan.segmented; }
   int position_operand() const { return 1 + n_inputs; }
   int offsets_operand() const { return 1 + n_inputs; }
   int64_t kept() const { return modes.count(Role::K); }

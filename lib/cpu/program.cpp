@@ -7,8 +7,16 @@
 namespace tcu::cpu {
 
 Builder::Builder(const Expr &expr, const DType *inputs, int n) : typed(infer(expr, inputs, n)), n_inputs(n) {
-  // The tape leaves one value, and it is the last one made, or the only one there is to return.
-  value = int(typed.steps.size()) - 1;
+  value = typed.value;
+  typed.steps.resize(size_t(value) + 1);  // what follows is for the gate
+}
+
+Builder Builder::gate_of(const Expr &expr, const DType *inputs, int n) {
+  Builder b;
+  b.typed = infer(expr, inputs, n), b.n_inputs = n;
+  b.value = b.typed.gate_value, b.typed.result = b.typed.gate;
+  b.typed.steps.resize(size_t(b.value) + 1);
+  return b;
 }
 
 int Builder::input(int index, DType d) {

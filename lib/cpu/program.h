@@ -44,6 +44,7 @@ struct Builder {
 
   Builder() = default;
   Builder(const Expr &expr, const DType *inputs, int n_inputs);
+  static Builder gate_of(const Expr &expr, const DType *inputs, int n_inputs);  // the first of two values
   int input(int index, DType d);
   int parameter(DType d, int slot);  // slot < -1 names a number that the launch supplies: kAlpha, kBeta
   void cast(DType to);               // the result so far, to `to` as it is stored; 16-bit floats stay rounded

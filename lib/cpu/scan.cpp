@@ -35,13 +35,21 @@ LaunchConfig configure_scan(const Problem &p, ScanCut cut) {
 std::shared_ptr<const void> prepare_scan(const Problem &p, ScanCut cut) {
   auto r = std::make_shared<ScanPlan>();
   Builder b(*p.expr, p.in, p.n_inputs);
+  if (p.op == ReduceOp::count || p.op == ReduceOp::any || p.op == ReduceOp::all) b.cast(DType::bool_);
   b.cast(p.acc);
   r->pre = compile(b, p.acc);
+  if (p.gated()) {
+    const DType gate = p.scan.segmented ? DType::bool_ : p.acc;
+    Builder g = Builder::gate_of(*p.expr, p.in, p.n_inputs);
+    g.cast(gate);
+    r->gate = compile(g, gate);
+    r->gated = gated_scan_of(p.op, p.acc);
+  }
   r->post = make_stage(p.acc, p.out, p.reads_out);
   r->folds = folds(table(), p.op, p.acc);
   r->acc = p.acc, r->acc_bytes = bytes_of(p.acc);
   r->s = scanned_mode(p);
-  r->grid = grid_of(p, cut, kTileBytes / std::max(r->pre.widest, r->post.scaled.widest), r->start);
+  r->grid = grid_of(p, cut, kTileBytes / std::max({r->pre.widest, r->gate.widest, r->post.scaled.widest}), r->start);
   r->tile = r->grid.box_elements();
   r->lanes = 1;
   for (int m = 0; m < r->s; ++m) r->lanes *= r->grid.axis[m].step;
@@ -50,15 +58,16 @@ std::shared_ptr<const void> prepare_scan(const Problem &p, ScanCut cut) {
 }
 
 size_t LineScanner::bytes(const ScanPlan &r, const Program &post) {
-  return Machine::bytes(r.pre, r.tile) + Machine::bytes(post, r.tile) + 2 * round64(r.tile * r.acc_bytes) + 64;
+  return Machine::bytes(r.pre, r.tile) + Machine::bytes(r.gate, r.tile) + Machine::bytes(post, r.tile) + 2 * round64(r.tile * r.acc_bytes) + 64;
 }
 
-LineScanner::LineScanner(const ScanPlan &r, const Problem &p, const Execution &e, const Numbers &numbers, const Program &post,
-                         const Numbers &post_numbers, char *zone)
-    : r_(r), p_(p), e_(e), pre_(r.pre, numbers, r.inputs.data(), r.tile, zone),
-      post_(post, post_numbers, (post_types_[0] = r.acc, post_types_[1] = p.out, post_types_), r.tile,
-            zone + Machine::bytes(r.pre, r.tile)) {
-  scanned_ = zone + Machine::bytes(r.pre, r.tile) + Machine::bytes(post, r.tile);
+LineScanner::LineScanner(const ScanPlan &r, const Problem &p, const Execution &e, const ScanNumbers &numbers, const Program &post,
+                         char *zone)
+    : r_(r), p_(p), e_(e), numbers_(numbers), pre_(r.pre, numbers.pre, r.inputs.data(), r.tile, zone),
+      gate_(r.gate, numbers.gate, r.inputs.data(), r.tile, zone += Machine::bytes(r.pre, r.tile)),
+      post_(post, numbers.post, (post_types_[0] = r.acc, post_types_[1] = p.out, post_types_), r.tile,
+            zone += Machine::bytes(r.gate, r.tile)) {
+  scanned_ = zone + Machine::bytes(post, r.tile);
   again_ = scanned_ + round64(r.tile * r.acc_bytes);
   along_ = Walk::over(r.grid, [&](int m) { return m == r.s; });
   stream_ = p.kept() * r.grid.axis[r.s].extent * bytes_of(p.out) >= kStreamBytes && !p.in_place && !p.reads_out;
@@ -71,14 +80,14 @@ void LineScanner::offsets(const Walk &kept, int64_t *offset) const {
 }
 
 // ahead: gets what lies so many boxes further along, of the inputs that are read in place.
-const void *LineScanner::evaluate(const Box &box, const int64_t *offset, Ahead *ahead, int64_t boxes) {
+const void *LineScanner::evaluate(Machine &machine, const Box &box, const int64_t *offset, Ahead *ahead, int64_t boxes) {
   const Grid::Axis &s = r_.grid.axis[r_.s];
   for (int i = 0; i < p_.n_inputs; ++i) {
     const int64_t bytes = bytes_of(p_.in[i]);
     const char *const at = static_cast<const char *>(e_.at.in[i]) + offset[1 + i] * bytes;
-    if (pre_.load(i, box, 1 + i, at) && ahead) ahead->add(at + boxes * s.step * s.stride[1 + i] * bytes);
+    if (machine.load(i, box, 1 + i, at) && ahead) ahead->add(at + boxes * s.step * s.stride[1 + i] * bytes);
   }
-  return pre_.run(pre_.tile(), box.elements);
+  return machine.run(machine.tile(), box.elements);
 }
 
 int64_t LineScanner::lanes_of(const Box &box) const {
@@ -98,7 +107,8 @@ void LineScanner::scan(const Walk &kept, int64_t first, int64_t last, void *carr
     const bool flat = box.flat(0), straight = flat && !stream_;
     Ahead next;
     const bool more = stream_ && t + ahead < g.axis[r_.s].count;
-    const char *from = static_cast<const char *>(evaluate(box, offset, more ? &next : nullptr, ahead));
+    const char *from = static_cast<const char *>(evaluate(pre_, box, offset, more ? &next : nullptr, ahead));
+    const char *gate = r_.gated ? static_cast<const char *>(evaluate(gate_, box, offset)) : nullptr;
     char *to = straight && !post_.computes() ? out : scanned_;
 
     const int64_t lanes = lanes_of(box), rows = g.axis[r_.s].count == 1 ? g.axis[r_.s].extent : box.elements / lanes;
@@ -106,7 +116,9 @@ void LineScanner::scan(const Walk &kept, int64_t first, int64_t last, void *carr
     for (int64_t o = 0; o < outer; ++o) {
       void *c = carry;
       if (outer > 1) c = std::memcpy(again_, carry, size_t(lanes * r_.acc_bytes));
-      r_.folds.scan(to + o * line * r_.acc_bytes, from + o * line * r_.acc_bytes, lanes, rows, c, p_.scan.exclusive);
+      const int64_t at = o * line * r_.acc_bytes;
+      if (!gate) r_.folds.scan(to + at, from + at, lanes, rows, c, p_.scan.exclusive);
+      else r_.gated(to + at, gate + o * line * bytes_of(r_.gate.result_dtype), from + at, lanes, rows, c, numbers_.init, p_.scan.exclusive);
     }
     post_.point(0, to);
     if (p_.reads_out) post_.load(1, box, 0, out);
@@ -121,7 +133,7 @@ void LineScanner::total(const Walk &kept, int64_t first, int64_t last, void *car
     int64_t offset[kMaxOperands];
     offsets(kept, offset);
     const Box box(r_.grid, kept, &along_);
-    const void *from = evaluate(box, offset);
+    const void *from = evaluate(pre_, box, offset);
     const int64_t lanes = lanes_of(box);
     if (lanes == 1) {
       r_.folds.segments(again_, from, box.elements, 1, false);
@@ -137,22 +149,20 @@ void launch_scan(const Plan &plan, const Execution &e, Backend &) {
   const Problem &p = plan.problem;
   const Grid &g = r.grid;
   const Program &post = r.post.choose(e);
-  const Numbers numbers(r.pre, e), post_numbers(post, e);
+  const ScanNumbers numbers(r, post, e);
   const auto is_kept = [&](int m) { return m != r.s; };
   const int64_t units = g.boxes(is_kept), along = g.axis[r.s].count;
   const int threads = threads_for(units, units * along * r.tile);
   const size_t scanner_bytes = (LineScanner::bytes(r, post) + 63) / 64 * 64;
   const Scratch scratch(threads, scanner_bytes + round64(r.lanes * r.acc_bytes));
-  unsigned char init[16];
-  store_compute(init, r.acc, e.init);
 
   split(threads, units, [&](int thread, int64_t first, int64_t last) {
-    LineScanner line(r, p, e, numbers, post, post_numbers, scratch.zone(thread));
+    LineScanner line(r, p, e, numbers, post, scratch.zone(thread));
     char *const carry = scratch.zone(thread) + scanner_bytes;
     Walk walk = Walk::over(g, is_kept);
     walk.seek(g, first);
     for (int64_t u = first; u < last; ++u, walk.next(g)) {
-      for (int64_t i = 0; i < r.lanes; ++i) std::memcpy(carry + i * r.acc_bytes, init, size_t(r.acc_bytes));
+      for (int64_t i = 0; i < r.lanes; ++i) std::memcpy(carry + i * r.acc_bytes, numbers.init, size_t(r.acc_bytes));
       line.scan(walk, 0, along, carry, 1);
     }
   });

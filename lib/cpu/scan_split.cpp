@@ -22,7 +22,7 @@ void cut(Grid &g, int s, int64_t room) {
   g.set_step(s, std::min(g.axis[s].extent, room / lanes));
 }
 bool accepts(const Problem &p, const Device &) {
-  if (p.modes.size() == 0) return false;
+  if (p.modes.size() == 0 || p.gated()) return false;  // a gated line is one thread's: totals would have to be pairs
   const int64_t kept = p.kept(), s = p.modes[scanned_mode(p)].extent;
   if (kept == 0 || kept > 64 || s * kept < (1 << 18)) return false;
   // Lines that threads can share whole are better off so.
@@ -38,7 +38,7 @@ void launch(const Plan &plan, const Execution &e, Backend &) {
   const Problem &p = plan.problem;
   const Grid &g = r.grid;
   const Program &post = r.post.choose(e);
-  const Numbers numbers(r.pre, e), post_numbers(post, e);
+  const ScanNumbers numbers(r, post, e);
   const auto is_kept = [&](int m) { return m != r.s; };
   const int64_t units = g.boxes(is_kept), boxes = g.axis[r.s].count;
   const int64_t chunk = std::max<int64_t>(1, kChunkBytes / (r.tile * r.acc_bytes)), chunks = (boxes + chunk - 1) / chunk;
@@ -46,8 +46,7 @@ void launch(const Plan &plan, const Execution &e, Backend &) {
   const size_t scanner_bytes = (LineScanner::bytes(r, post) + 63) / 64 * 64;
   const size_t lane_bytes = size_t(r.lanes * r.acc_bytes), slot = (lane_bytes + 63) / 64 * 64;
   const Scratch scratch(threads, scanner_bytes + 4 * slot);
-  unsigned char init[16], identity[16];
-  store_compute(init, r.acc, e.init);
+  unsigned char identity[16];
   store_compute(identity, r.acc, identity_of(p.op, r.acc));
   const auto spread = [&](char *to, const unsigned char *value) {
     for (int64_t i = 0; i < r.lanes; ++i) std::memcpy(to + i * r.acc_bytes, value, size_t(r.acc_bytes));
@@ -56,7 +55,7 @@ void launch(const Plan &plan, const Execution &e, Backend &) {
 #pragma omp parallel num_threads(threads)
   {
     const int team = omp_get_num_threads(), me = omp_get_thread_num();
-    LineScanner line(r, p, e, numbers, post, post_numbers, scratch.zone(me));
+    LineScanner line(r, p, e, numbers, post, scratch.zone(me));
     // Totals of even and odd rounds apart: a thread may start a round while another still reads the last one's.
     const auto totals = [&](int thread, int64_t round) { return scratch.zone(thread) + scanner_bytes + size_t(round % 2) * slot; };
     char *const before = scratch.zone(me) + scanner_bytes + 2 * slot, *const mine = before + slot;
@@ -64,7 +63,7 @@ void launch(const Plan &plan, const Execution &e, Backend &) {
     int64_t round = 0;
     for (int64_t u = 0; u < units; ++u) {
       walk.seek(g, u);
-      spread(before, init);
+      spread(before, numbers.init);
       for (int64_t c0 = 0; c0 < chunks; c0 += team, ++round) {
         const int64_t c = c0 + me;
         const int64_t first = std::min(c * chunk, boxes), last = std::min(first + chunk, boxes);

@@ -72,13 +72,19 @@ std::string map_text(const Instance &f) {
     inputs += std::string(i ? ", " : "") + info(f.in[i]).storage;
     arguments += std::string(", ") + info(f.in[i]).compute + " x" + std::to_string(i);
   }
+  const bool gated = f.map.gate != DType::none;
+  std::string element = info(f.map.result).compute, last = value(f.map.value);
+  if (gated) {
+    element = std::string("Gated<") + info(f.map.gate).compute + ", " + element + ">";
+    last = "{" + value(f.map.gate_value) + ", " + last + "}";
+  }
   return "struct Map {\n"
          "  using Inputs = Types<" + inputs + ">;\n"
-         "  using Element = " + info(f.map.result).compute + ";\n"
+         "  using Element = " + element + ";\n"
          "  template <class P>\n"
          "  " + (is_called(f) ? "__device__ __noinline__" : "TCU_FN") + " static Element apply(const P &p" + arguments +
          ") {\n" + statements(f.map) +
-         "    return " + value(int(f.map.steps.size()) - 1) + ";\n"
+         "    return " + last + ";\n"
          "  }\n"
          "};\n";
 }
@@ -100,6 +106,7 @@ std::string name_of(const Instance &f) {
       for (int k = 0; k < info(s.op).arity; ++k) name += "," + std::to_string(s.args[k]);
     name += std::string(":") + info(s.result).enum_name + ";";
   }
+  if (f.map.gate != DType::none) name += value(f.map.gate_value) + "|" + value(f.map.value);
   return name;
 }
 

@@ -32,6 +32,7 @@ inline std::string fold_text(const Problem &p) {
     }
   }();
   const std::string fold = std::string("fold::") + info(runs).name;
+  if (p.scan.segmented) return "fold::segmented<" + fold + ">";
   return p.second == DType::none ? fold : "fold::both<" + fold + ", " + storage_text(p.second) + ">";
 }
 // Bytes of a fold's State, at most.
@@ -39,6 +40,8 @@ inline int state_bytes(const Problem &p) {
   if (is_arg(p.op)) return p.index_bits == 32 && bytes_of(p.acc) <= 4 ? 8 : 16;
   return info(p.op).numbers == 1 ? std::max(bytes_of(p.acc), 4) : info(p.op).numbers * bytes_of(p.acc);  // held_t
 }
+// Of a scan's (device/scan.cuh), at most.
+inline int scan_state_bytes(const Problem &p) { return p.gated() ? std::max(2 * bytes_of(p.acc), 8) : bytes_of(p.acc); }
 
 // kAppends of the fold.
 inline bool appends(const Problem &p) { return !is_arg(p.op) && info(p.op).numbers > 1; }

@@ -94,13 +94,25 @@ TEST_CASE_METHOD(Fixture, "bad input: dtypes that the operation is not defined o
 }
 
 TEST_CASE_METHOD(Fixture, "bad input: unknown ops") {
-  for (int32_t op : {0, -1, 17, 99, INT32_MAX, INT32_MIN}) {
+  for (int32_t op : {0, -1, 18, 99, INT32_MAX, INT32_MIN}) {
     FAILS(TCU_ERROR_OP, reduce(op));
     FAILS(TCU_ERROR_OP, scan(op));
   }
-  for (int32_t op : {TCU_REDUCE_ANY, TCU_REDUCE_COUNT, TCU_REDUCE_ARGMAX, TCU_REDUCE_MEAN, TCU_REDUCE_VAR, TCU_REDUCE_LOGSUMEXP,
-                     TCU_REDUCE_EXTREMA})
+  for (int32_t op : {TCU_REDUCE_ARGMAX, TCU_REDUCE_MEAN, TCU_REDUCE_VAR, TCU_REDUCE_LOGSUMEXP, TCU_REDUCE_EXTREMA})
     FAILS(TCU_ERROR_OP, scan(op));
+  make_reduction();
+  FAILS(TCU_ERROR_OP, reduce(TCU_REDUCE_RECURRENCE));
+}
+
+TEST_CASE_METHOD(Fixture, "bad input: expressions that leave one value where two are asked for, or two where one is") {
+  const Expr one({input(0)}), two({input(0), input(0)});
+  FAILS(TCU_ERROR_EXPR, map(two));
+  FAILS(TCU_ERROR_EXPR, tcu_scan(c, &to, TCU_REDUCE_SUM, two, 1, from, 0, &o));
+  FAILS(TCU_ERROR_EXPR, tcu_scan(c, &to, TCU_REDUCE_RECURRENCE, one, 1, from, 0, &o));
+  FAILS(TCU_ERROR_EXPR, tcu_scan(c, &to, TCU_REDUCE_RECURRENCE, nullptr, 1, from, 0, &o));
+  o.scan_flags = TCU_SCAN_SEGMENTED;
+  FAILS(TCU_ERROR_EXPR, tcu_scan(c, &to, TCU_REDUCE_SUM, one, 1, from, 0, &o));
+  FAILS(TCU_ERROR_OPTION, tcu_scan(c, &to, TCU_REDUCE_RECURRENCE, two, 1, from, 0, &o));
 }
 
 TEST_CASE_METHOD(Fixture, "bad input: expressions that ask for what is not there") {
@@ -221,7 +233,7 @@ TEST_CASE_METHOD(Fixture, "bad input: option structs that were not initialised")
 
 TEST_CASE_METHOD(Fixture, "bad input: option values that are not one of their kind") {
   SECTION("determinism") { o.determinism = GENERATE(-1, 2); }
-  SECTION("scan_flags") { o.scan_flags = GENERATE(4u, 0x80000000u); }
+  SECTION("scan_flags") { o.scan_flags = GENERATE(8u, 0x80000000u); }
   SECTION("reserved") { o.reserved = 1; }
   SECTION("n_scalars") { o.n_scalars = -1; }
   SECTION("alignment") { o.alignment = GENERATE(-16, 3, 24); }

@@ -52,7 +52,8 @@ TEST_CASE("expr: each malformed tape has its code") {
   CHECK(made({in(0), in(1), op(Op::mul), in(2), op(Op::add), op(Op::tanh)}) == Code::ok);
   CHECK(made({}) == Code::expr);
   CHECK(made(Tape(257, in(0))) == Code::expr);
-  CHECK(made({in(0), in(1)}) == Code::expr);           // two values are left
+  CHECK(made({in(0), in(1)}) == Code::ok);  // two values are left, for a scan
+  CHECK(made({in(0), in(1), in(0)}) == Code::expr);    // three are
   CHECK(made({op(Op::tanh)}) == Code::expr);           // the stack runs empty
   CHECK(made({in(0), op(Op::add)}) == Code::expr);
   CHECK(made({in(0), in(1), op(Op::fma)}) == Code::expr);

@@ -192,8 +192,9 @@ TEST_CASE("problem: shapes and dims that do not fit") {
   CHECK(scan_code(copy({6, 5}, {6, 5}), ReduceOp::sum, -1) == Code::dim);
   CHECK(scan_code(copy({6, 5}, {6, 5}), ReduceOp::sum, 64) == Code::dim);
   CHECK(scan_code(copy({6, 5}, {6, 5}), ReduceOp::sum, 5) == Code::ok);
-  for (ReduceOp op : {ReduceOp::any, ReduceOp::all, ReduceOp::count, ReduceOp::argmax, ReduceOp::argmin})
+  for (ReduceOp op : {ReduceOp::argmax, ReduceOp::argmin, ReduceOp::mean, ReduceOp::var, ReduceOp::logsumexp, ReduceOp::extrema})
     CHECK(scan_code(copy({6, 5}, {6, 5}), op, 0) == Code::op);
+  CHECK(reduce_code(copy({1, 5}, {6, 5}), ReduceOp::recurrence, {0}) == Code::op);
 }
 
 TEST_CASE("problem: the post-step where it has no meaning") {

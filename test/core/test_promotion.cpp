@@ -212,8 +212,8 @@ TEST_CASE("folds: accumulators and identities") {
   CHECK(std::isnan(value_of_nothing(ReduceOp::mean, DType::c64).c[1]));
 
   for (const char *name : {"sum", "prod", "max", "min", "any", "all", "count", "argmax", "argmin", "mean", "var", "std", "norm",
-                           "logsumexp", "extrema", "sumexp"})
+                           "logsumexp", "extrema", "sumexp", "recurrence"})
     CHECK(std::string(info(reduce_op_by_name(name)).name) == name);
   CHECK(reduce_op_by_name("median") == ReduceOp::none);
-  for (int id : {-1, 0, 17, 31, 32, 257}) CHECK_FALSE(is_reduce_op(id));
+  for (int id : {-1, 0, 18, 31, 32, 257}) CHECK_FALSE(is_reduce_op(id));
 }

@@ -73,6 +73,47 @@ TEST_CASE("random scans agree with the oracle on every row") {
   }
 }
 
+TEST_CASE("segments by flags, and recurrences, agree with the oracle on every row") {
+  Rng rng(15);
+  for (int trial = 0; trial < 200; ++trial) {
+    const bool recurrence = trial % 3 == 0;
+    const OpCase what = recurrence ? OpCase{ReduceOp::recurrence, {}} : ops[trial % 4];
+    const Sizes extents = shape(rng, 4, 4000);
+    const int dim = int(pick(rng, 0, std::max<int64_t>(int64_t(extents.size()) - 1, 0)));
+    const DType out_type = one_of(rng, std::vector<DType>{DType::i64, DType::f64, DType::f32});
+    const Sizes gates = chance(rng, 30) ? broadcastable(rng, extents) : extents;
+    Tensor out(out_type, extents, layout(rng, extents, false));
+    Tensor gate(one_of(rng, all_dtypes(recurrence)), gates, layout(rng, gates, true));
+    Tensor in(one_of(rng, all_dtypes(what.op == ReduceOp::sum || recurrence)), extents, layout(rng, extents, true));
+    gate.fill([&](const Sizes &) { return recurrence ? double(chance(rng, 70)) : double(chance(rng, 10)); });
+    const bool prod = what.op == ReduceOp::prod;
+    in.fill([&](const Sizes &) { return prod ? (chance(rng, 1) ? 2.0 : 1.0) : double(pick(rng, 0, 3)); });
+    out.fill([&](const Sizes &) { return 1.0; });
+    const tcu::TensorView views[] = {gate.view(), in.view()};
+    tcu::Request r;
+    r.out = out.view(), r.n_inputs = 2, r.inputs = views;
+    const tcu::ScanFlags flags{chance(rng, 40), chance(rng, 40), !recurrence};
+    const tcu::Problem p = tcu::make_scan(r, what.op, dim, flags);
+    if (p.acc == DType::bool_) continue;
+    tcu::Execution e;
+    e.at.out = r.out.data, e.at.in[0] = views[0].data, e.at.in[1] = views[1].data;
+    e.alpha = number(p.acc, 1), e.init = number(p.acc, 2);
+    const std::vector<oracle::Tensor> doubles{gate.as_doubles(), in.as_doubles()};
+    const oracle::Scan how{dim, flags.exclusive, flags.reverse};
+    const auto expected = recurrence ? oracle::scan_lines(extents, doubles, how, 2, oracle::recurrence())
+                                     : oracle::scan_lines(extents, doubles, how, 2, oracle::segmented(what.fold, 2));
+    bool fits = true;
+    for (double v : expected) fits &= std::fabs(v) < 16777216.0;
+    if (!fits) continue;
+    CAPTURE(trial, tcu::info(what.op).name, p.pattern(), tcu::info(p.in[0]).name, tcu::info(p.in[1]).name, tcu::info(p.acc).name,
+            tcu::info(p.out).name, flags.exclusive, flags.reverse);
+    on_every_row(p, out, e, [&](const char *row) {
+      CAPTURE(row);
+      compare(out, expected);
+    });
+  }
+}
+
 TEST_CASE("long lines, by any number of threads, also in place") {
   const int threads = omp_get_max_threads();
   for (const Sizes &extents : {Sizes{700001}, Sizes{3, 200003}, Sizes{300001, 2}, Sizes{5, 60000, 2}}) {

@@ -21,26 +21,10 @@ const Case narrow[] = {  // compiled at run time
     {TCU_REDUCE_MAX, oracle::Fold::max, TCU_UINT8, TCU_UINT8}, {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_INT8, TCU_INT64},
 };
 
-// oracle::scan, line by line: that one starts again at every element.
 std::vector<double> scan(oracle::Fold op, const Sizes &extents, const oracle::Tensor &in, const oracle::Scan &how, double start) {
-  const Sizes at = support::dense(extents);
-  const size_t d = size_t(how.dim);
-  const int64_t n = d < extents.size() ? extents[d] : 1, step = d < extents.size() ? at[d] : 0;
-  Sizes kept = extents;
-  if (d < kept.size()) kept[d] = std::min<int64_t>(n, 1);
-  std::vector<double> result(size_t(support::product(extents)));
-  support::for_each_index(kept, [&](const Sizes &line) {
-    double acc = start;
-    for (int64_t k = 0; k < n; ++k) {
-      const int64_t j = how.reverse ? n - 1 - k : k;
-      Sizes index = line;
-      if (d < index.size()) index[d] = j;
-      const double next = oracle::combine(op, acc, in.at(index));
-      result[size_t(support::offset(line, at) + j * step)] = how.exclusive ? acc : next;
-      acc = next;
-    }
+  return oracle::scan_lines(extents, {in}, how, start, [op](double acc, const std::vector<double> &x) {
+    return std::pair(acc, oracle::combine(op, acc, x[0]));
   });
-  return result;
 }
 
 // gap: elements between the input's rows.

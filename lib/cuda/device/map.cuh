@@ -48,13 +48,18 @@ template <int V, class T, class... R, unsigned kOnce> struct Pack<V, Types<T, R.
   Pack<V, Types<R...>, (kOnce >> 1)> rest;
 };
 
+// A bool of any byte: what was read past the end, where that does no harm, may be no bool.
+template <class T> TCU_DEVICE T loaded(const T &x) {
+  if constexpr (is_bool<T>) return reinterpret_cast<const unsigned char &>(x) != 0;
+  else return x;
+}
 template <class Map, class P, int V, unsigned kOnce, class... X>
 TCU_DEVICE typename Map::Element apply_at(const P &p, const Pack<V, Types<>, kOnce> &, int, X... x) {
   return Map::apply(p, x...);
 }
 template <class Map, class P, int V, unsigned kOnce, class T, class... R, class... X>
 TCU_DEVICE typename Map::Element apply_at(const P &p, const Pack<V, Types<T, R...>, kOnce> &pack, int v, X... x) {
-  return apply_at<Map>(p, pack.rest, v, x..., tcu::convert<compute_t<T>>(pack.first.get().at[kOnce & 1 ? 0 : v]));
+  return apply_at<Map>(p, pack.rest, v, x..., tcu::convert<compute_t<T>>(loaded(pack.first.get().at[kOnce & 1 ? 0 : v])));
 }
 
 // Offsets of every operand, in elements.

@@ -7,12 +7,88 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-// What a scan runs along: the accumulator as it is, for it comes out at every element.
-template <class Op, class Acc, class Position> using ScanFold = Fold<Op, Acc, Position, Acc>;
+// What an expression leaves that leaves two values.
+template <class G, class E>
+struct Gated {
+  G gate;
+  E element;
+};
+
+// What a scan runs with. The accumulator is held as it is, for it comes out at every element.
+//   Value                 what comes out
+//   State, identity(), combine(a, b)    as in Fold, but that combine is commutative only where kCommutes says so
+//   start(p)              what comes before a line's first element
+//   lift(p, element)
+//   value(state)          what comes out of a scan up to there
+//   before(p, a, b)       what comes out of an exclusive one, after a, for the last element of those with state b
+template <class Op, class Acc, class Position>
+struct ScanFold : Fold<Op, Acc, Position, Acc> {
+  static constexpr bool kCommutes = true;
+  using Value = Acc;
+  template <class P> TCU_DEVICE static Acc start(const P &p) { return p.init.template as<Acc>(); }
+  template <class P, class E> TCU_DEVICE static Acc lift(const P &, E e) { return Acc(Op::template lift<Acc>(e)); }
+  TCU_DEVICE static Acc value(Acc s) { return s; }
+  template <class P> TCU_DEVICE static Acc before(const P &, Acc a, Acc) { return a; }
+};
+
+// What elements make of what comes before them, y: factor * y + term (Blelloch 1990, "Prefix Sums and Their Applications", 1.4.1).
+template <class A>
+struct Affine {
+  A factor, term;
+};
+namespace fold {
+struct recurrence;
+template <class Op> struct segmented;
+}
+template <class Acc, class Position>
+struct ScanFold<fold::recurrence, Acc, Position> {
+  static constexpr bool kCommutes = false;
+  using State = Affine<Acc>;
+  using Value = Acc;
+  TCU_DEVICE static State identity() { return {identity_prod<Acc>(), identity_sum<Acc>()}; }
+  TCU_DEVICE static State combine(const State &a, const State &b) {
+    return {m::mul(a.factor, b.factor), m::add(m::mul(b.factor, a.term), b.term)};
+  }
+  template <class P> TCU_DEVICE static State start(const P &p) { return {identity_prod<Acc>(), p.init.template as<Acc>()}; }
+  template <class P, class E> TCU_DEVICE static State lift(const P &, const E &e) {
+    return {tcu::convert<Acc>(e.gate), tcu::convert<Acc>(e.element)};
+  }
+  TCU_DEVICE static Acc value(const State &s) { return s.term; }
+  template <class P> TCU_DEVICE static Acc before(const P &, const State &a, const State &) { return a.term; }
+};
+
+// The fold since the last element with which a segment begins (the same, 1.5), or of all.
+template <class A>
+struct SinceBegin {
+  A value;
+  uint32_t begins;  // bit 0: a segment does in these elements; bit 1: with the last of them
+};
+template <class Op, class Acc, class Position>
+struct ScanFold<fold::segmented<Op>, Acc, Position> {
+  static constexpr bool kCommutes = false;
+  using Whole = ScanFold<Op, Acc, Position>;
+  using State = SinceBegin<Acc>;
+  using Value = Acc;
+  TCU_DEVICE static State identity() { return {Whole::identity(), 0}; }
+  TCU_DEVICE static State combine(const State &a, const State &b) {
+    return {b.begins ? b.value : Whole::combine(a.value, b.value), (a.begins & 1) | b.begins};
+  }
+  template <class P> TCU_DEVICE static State start(const P &p) { return {Whole::start(p), 0}; }
+  template <class P, class E> TCU_DEVICE static State lift(const P &p, const E &e) {
+    const Acc x = Whole::lift(p, e.element);
+    const bool begins = tcu::convert<bool>(e.gate);
+    return {begins ? Whole::combine(Whole::start(p), x) : x, begins ? 3u : 0u};
+  }
+  TCU_DEVICE static Acc value(const State &s) { return s.value; }
+  template <class P> TCU_DEVICE static Acc before(const P &p, const State &a, const State &b) {
+    return b.begins & 2 ? Whole::start(p) : a.value;
+  }
+};
 
 template <class Map, class F, class Out, class Index, int V>
 struct Line {
-  using Acc = typename F::State;
+  using State = typename F::State;
+  using Value = typename F::Value;
   static constexpr int N = Map::Inputs::size;
   Offsets<N, Index> o;
   Index n;
@@ -55,16 +131,16 @@ struct Line {
     load_pack<V, true>(x, p, o, p.n_kept, memory(from, V), 0);
   }
   template <class P>
-  TCU_DEVICE void lift(const P &p, const Pack<V, typename Map::Inputs> &x, Acc (&e)[V]) const {
-    Acc t[V];
+  TCU_DEVICE void lift(const P &p, const Pack<V, typename Map::Inputs> &x, State (&e)[V]) const {
+    State t[V];
 #pragma unroll
-    for (int v = 0; v < V; ++v) t[v] = F::lift(apply_at<Map>(p, x, v), Index(0));
+    for (int v = 0; v < V; ++v) t[v] = F::lift(p, apply_at<Map>(p, x, v));
 #pragma unroll
     for (int v = 0; v < V; ++v) e[v] = reverse ? t[V - 1 - v] : t[v];
   }
   // Elements from..from+V-1; the identity past the end.
   template <class P>
-  TCU_DEVICE void load(const P &p, Index from, Acc (&e)[V]) const {
+  TCU_DEVICE void load(const P &p, Index from, State (&e)[V]) const {
     if (whole(from)) {
       Pack<V, typename Map::Inputs> x;
       fetch(p, from, x);
@@ -74,33 +150,33 @@ struct Line {
     }
   }
   template <class P>
-  TCU_DEVICE void load_singly(const P &p, Index from, Acc (&e)[V]) const {
+  TCU_DEVICE void load_singly(const P &p, Index from, State (&e)[V]) const {
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       e[v] = F::identity();
       if (from + v < n) {
         Pack<1, typename Map::Inputs> x;
         load_pack<1, false>(x, p, o, p.n_kept, memory(from + v, 1), 0);
-        e[v] = F::lift(apply_at<Map>(p, x, 0), Index(0));
+        e[v] = F::lift(p, apply_at<Map>(p, x, 0));
       }
     }
   }
   template <class P>
-  TCU_DEVICE void store(const P &p, Index from, const Acc (&y)[V]) const {
+  TCU_DEVICE void store(const P &p, Index from, const Value (&y)[V]) const {
     if (whole(from)) store_whole(p, memory(from, V), y);
     else store_singly(p, from, y);
   }
   // at: in memory.
   template <class P>
-  TCU_DEVICE void store_whole(const P &p, Index at, const Acc (&y)[V]) const {
-    Vec<Acc, V> r;
+  TCU_DEVICE void store_whole(const P &p, Index at, const Value (&y)[V]) const {
+    Vec<Value, V> r;
 #pragma unroll
     for (int v = 0; v < V; ++v) r.at[v] = reverse ? y[V - 1 - v] : y[v];
     tcu::cuda::store(p, static_cast<Out *>(p.out) + (o.out + at), r);
   }
   // Those of them that are of the line.
   template <class P>
-  TCU_DEVICE void store_singly(const P &p, Index from, const Acc (&y)[V]) const {
+  TCU_DEVICE void store_singly(const P &p, Index from, const Value (&y)[V]) const {
     const Index stride = Index(p.mode[p.n_kept].out);
 #pragma unroll
     for (int v = 0; v < V; ++v)
@@ -134,17 +210,12 @@ TCU_DEVICE void scan_lanes(typename F::State (&e)[K][V], typename F::State (&bel
   for (int k = 0; k < K; ++k) all[k] = shuffle(all[k], lanes - 1, lanes);
 }
 
-// What is stored, from e as scan_lanes leaves it.
-template <class F, int V>
-TCU_DEVICE void put_before(typename F::State (&e)[V], typename F::State before, bool exclusive) {
-  if (exclusive) {
+// What is stored, y, of e as scan_lanes leaves it.
+template <class F, int V, class P>
+TCU_DEVICE void put_before(const P &p, const typename F::State (&e)[V], typename F::State before, bool exclusive, typename F::Value (&y)[V]) {
 #pragma unroll
-    for (int v = V - 1; v > 0; --v) e[v] = F::combine(before, e[v - 1]);
-    e[0] = before;
-  } else {
-#pragma unroll
-    for (int v = 0; v < V; ++v) e[v] = F::combine(before, e[v]);
-  }
+  for (int v = 0; v < V; ++v)
+    y[v] = exclusive ? F::before(p, v == 0 ? before : F::combine(before, e[v > 0 ? v - 1 : 0]), e[v]) : F::value(F::combine(before, e[v]));
 }
 
 }  // namespace tcu::cuda

@@ -104,7 +104,8 @@ struct Tile {
 // the thread's first, hold elements.
 template <class Map, class F, class Out, int V, int Room>
 struct TilePart {
-  using Acc = typename F::State;
+  using State = typename F::State;
+  using Value = typename F::Value;
   const Tile<typename Map::Inputs, Out, V, Room> &tile;
   int start, lo, hi, room;
   bool reverse;
@@ -116,29 +117,36 @@ struct TilePart {
   TCU_DEVICE int place(int k) const { return reverse ? room - V - (start + k * V) : start + k * V; }
   // What they hold, in the order of memory; the identity where that is no element. whole: all are.
   template <class P>
-  TCU_DEVICE void read(const P &p, int k, bool whole, Acc (&e)[V]) const {
+  TCU_DEVICE void read(const P &p, int k, bool whole, State (&e)[V]) const {
     Pack<V, typename Map::Inputs> x;
     tile.read(x, place(k));
 #pragma unroll
     for (int v = 0; v < V; ++v) {
       const int at = k * V + (reverse ? V - 1 - v : v);
       e[v] = F::identity();
-      if (whole || (at >= lo && at < hi)) e[v] = F::lift(apply_at<Map>(p, x, v), 0);
+      if (whole || (at >= lo && at < hi)) e[v] = F::lift(p, apply_at<Map>(p, x, v));
     }
+  }
+  // What V elements in the order of memory come to.
+  TCU_DEVICE State folded(const State (&e)[V]) const {
+    State sum = F::kCommutes ? e[0] : in_order(e, 0);
+#pragma unroll
+    for (int v = 1; v < V; ++v) sum = F::combine(sum, F::kCommutes ? e[v] : in_order(e, v));
+    return sum;
   }
   // Results in the order of the scan, to its k-th V places, elements or not; nothing is read for them.
   template <class P>
-  TCU_DEVICE void put(const P &p, int k, const Acc (&y)[V]) const {
+  TCU_DEVICE void put(const P &p, int k, const Value (&y)[V]) const {
     Vec<Out, V> r;
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      const Acc one = in_order(y, v);
-      r.at[v] = tcu::convert<Out>(p.scales() ? m::mul(p.alpha.template as<Acc>(), one) : one);
+      const Value one = in_order(y, v);
+      r.at[v] = tcu::convert<Out>(p.scales() ? m::mul(p.alpha.template as<Value>(), one) : one);
     }
     store_vector(tile.out() + place(k), r);
   }
   // The v-th in the order of the scan of V in that of memory, and the other way round.
-  TCU_DEVICE Acc in_order(const Acc (&e)[V], int v) const { return reverse ? e[V - 1 - v] : e[v]; }
+  template <class T> TCU_DEVICE T in_order(const T (&e)[V], int v) const { return reverse ? e[V - 1 - v] : e[v]; }
   // f(k, whole) of the k-th V places, one after another, as far as there are elements. whole: all V are, and f is not to take them singly.
   template <class Do>
   TCU_DEVICE void each(bool singly, const Do &f) const {

@@ -18,6 +18,7 @@ namespace tcu::cuda {
 template <class Map, class Op, class Acc, class Out, class Index, int V>
 struct scan_across {
   using F = ScanFold<Op, Acc, Index>;
+  using State = typename F::State;
   static constexpr int N = Map::Inputs::size;
   static constexpr int kBytes = V * (largest_of<typename Map::Inputs>::bytes > 1 ? largest_of<typename Map::Inputs>::bytes : 2);
   static constexpr int kResident = 4, kItems = 64 / kBytes < kAcrossSteps ? 64 / kBytes : kAcrossSteps;  // 64 bytes in flight
@@ -70,8 +71,8 @@ struct scan_across {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(Acc, folds, kThreads * V);
-    TCU_SHARED(Acc, carries, kThreads * V);
+    TCU_SHARED(State, folds, kThreads * V);
+    TCU_SHARED(State, carries, kThreads * V);
     const int lanes = p.lanes, column = int(threadIdx.x) % lanes, y = int(threadIdx.x) / lanes, rows = kThreads / lanes;
     const bool exclusive = (p.flags & kExclusive) != 0;
     const Index vectors = Index(p.kept) / V, n = Index(p.folded);
@@ -79,9 +80,9 @@ struct scan_across {
     for (Index tile = Index(blockIdx.x) * lanes; tile < vectors; tile += Index(gridDim.x) * lanes) {
       const bool inside = tile + column < vectors;
       const Lines lines(p, (inside ? tile + column : vectors - 1) * V);
-      Acc carry[V];
+      State carry[V];
 #pragma unroll
-      for (int v = 0; v < V; ++v) carry[v] = p.init.template as<Acc>();
+      for (int v = 0; v < V; ++v) carry[v] = F::start(p);
       Step x[kItems], next[kItems];
       lines.fetch(p, Index(y) * kItems, x);
 #pragma unroll 1
@@ -90,8 +91,8 @@ struct scan_across {
         lines.fetch(p, first + Index(rows) * kItems, next);
 #pragma unroll
         for (int k = 0; k < kItems; ++k) spread_pack<V>(x[k], p, 0, lines.accesses);
-        const auto lifted = [&](int k, int v) { return F::lift(apply_at<Map>(p, x[k], v), Index(0)); };
-        Acc own[V];
+        const auto lifted = [&](int k, int v) { return F::lift(p, apply_at<Map>(p, x[k], v)); };
+        State own[V];
 #pragma unroll
         for (int v = 0; v < V; ++v) {
           own[v] = F::identity();
@@ -101,7 +102,7 @@ struct scan_across {
           folds[(y * V + v) * lanes + column] = own[v];
         }
         __syncthreads();
-        Acc before[V];
+        State before[V];
 #pragma unroll
         for (int v = 0; v < V; ++v) before[v] = carry[v];
 #pragma unroll 1
@@ -119,9 +120,9 @@ struct scan_across {
           Acc out[V];
 #pragma unroll
           for (int v = 0; v < V; ++v) {
-            const Acc upto = before[v];
-            before[v] = F::combine(upto, lifted(k, v));
-            out[v] = exclusive ? upto : before[v];
+            const State upto = before[v], e = lifted(k, v);
+            before[v] = F::combine(upto, e);
+            out[v] = exclusive ? F::before(p, upto, e) : F::value(before[v]);
           }
           if (inside) lines.store(p, first + k, out);
         }
@@ -156,7 +157,7 @@ struct ScanLines {
   }
   // Lines that a thread takes, where the fastest mode is kept.
   static int side_by_side(const Problem &p, const Device &d) {
-    const int v = std::min(vector_of(p, true), 16 / bytes_of(p.acc));
+    const int v = std::min(vector_of(p, true), 16 / scan_state_bytes(p));
     return v > 1 && p.kept() / v >= int64_t(d.processors) * 32 && rows_aligned(p, 0, 0, v) ? v : 1;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {

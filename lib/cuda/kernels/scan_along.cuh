@@ -19,6 +19,7 @@ namespace tcu::cuda {
 template <class Map, class Op, class Acc, class Out, class Index>
 struct scan_along {
   using F = ScanFold<Op, Acc, Index>;
+  using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs, Out>;
   static constexpr int kResident = 4, kItems = kScanPieces;
   using Piece = Line<Map, F, Out, Index, V>;
@@ -35,19 +36,20 @@ struct scan_along {
       return kLines > 1 ? Piece(p, number, plain) : Piece(p, number);
     };
     const Piece only = line(0);
-    Acc carry = p.init.template as<Acc>();
+    State carry = F::start(p);
 #pragma unroll 1
     for (Index at = 0; at < n; at += round) {
-      Acc e[kItems][V], below[kItems], all[kItems];
+      State e[kItems][V], below[kItems], all[kItems];
       const auto from = [&](int k) { return at + (Index(k % kEach) * lanes + lane) * V; };
 #pragma unroll
       for (int k = 0; k < kItems; ++k) (k < kEach ? only : line(k / kEach)).load(p, from(k), e[k]);
       scan_lanes<F>(e, below, all, lane, lanes);
 #pragma unroll
       for (int k = 0; k < kItems; ++k) {
-        if (k % kEach == 0 && kLines > 1) carry = p.init.template as<Acc>();
-        put_before<F>(e[k], lane == 0 ? carry : F::combine(carry, below[k]), exclusive);
-        if (first + k / kEach * apart < lines) (k < kEach ? only : line(k / kEach)).store(p, from(k), e[k]);
+        if (k % kEach == 0 && kLines > 1) carry = F::start(p);
+        typename F::Value y[V];
+        put_before<F>(p, e[k], lane == 0 ? carry : F::combine(carry, below[k]), exclusive, y);
+        if (first + k / kEach * apart < lines) (k < kEach ? only : line(k / kEach)).store(p, from(k), y);
         carry = F::combine(carry, all[k]);
       }
     }

@@ -50,7 +50,8 @@ namespace tcu::cuda {
 template <class Map, class Op, class Acc, class Out, class Index, int V>
 struct scan_columns {
   using F = ScanFold<Op, Acc, Index>;
-  using W = Published<Acc>;
+  using State = typename F::State;
+  using W = Published<State>;
   using Inputs = typename Map::Inputs;
   static constexpr int kResident = 4;  // of kThreads: twice as many of kColumnBlock
   static constexpr int kWarps = kColumnBlock / 32;
@@ -75,7 +76,7 @@ struct scan_columns {
   // their sums and what comes before them. Batches are chained through shared memory.
   template <int kItems, class P>
   TCU_DEVICE static void look_back(const P &p, const Ring &ring, int64_t first_column, int tiles, Slot *shared) {
-    Acc *const totals = reinterpret_cast<Acc *>(shared);                    // of batches, by parity of the round
+    State *const totals = reinterpret_cast<State *>(shared);                // of batches, by parity of the round
     int *const whole_of = reinterpret_cast<int *>(totals + 2 * kColumnBlock);  // whether all sums of a batch are known
     int *const more = whole_of + 2 * kColumnBlock;                          // whether a tile is left, by the round modulo 3
     const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
@@ -84,7 +85,7 @@ struct scan_columns {
     const int mine = remainder(lane, lanes), y = quotient(lane, lanes), batch = rows * kItems;
     const int64_t column = first_column + beside * 32 + mine;
     const unsigned own = (~0u / lowest_bits(lanes)) << mine;  // lanes of this column
-    Acc carry = p.init.template as<Acc>();                    // what the batches before group `front`'s lead to
+    State carry = F::start(p);                            // what the batches before group `front`'s lead to
     int front = 0, round = 0, told = 0;                       // told: of this thread's tiles
     int first = column < ring.columns ? group * batch : tiles;  // of this warp's batch
     W w[kItems] = {};
@@ -97,7 +98,7 @@ struct scan_columns {
       for (int b = 0; b < kItems; ++b)
         if (t + b < tiles && !w[b].written(uint32_t(t + b + 1))) w[b] = W::ask(ring.sum(t + b, column));
       int known = 0;
-      Acc s[kItems];
+      State s[kItems];
 #pragma unroll
       for (int b = 0; b < kItems; ++b) {
         const bool real = t + b < tiles;  // past the end all is known
@@ -106,13 +107,13 @@ struct scan_columns {
         if (b > 0) s[b] = F::combine(s[b - 1], s[b]);
       }
       const unsigned missing = ~__ballot_sync(kAllLanes, known == kItems) & own;
-      Acc upto = s[kItems - 1];
+      State upto = s[kItems - 1];
 #pragma unroll 1
       for (int h = 1; h < rows; h *= 2) {
-        const Acc below = shuffle_up(upto, h * lanes, 32);
+        const State below = shuffle_up(upto, h * lanes, 32);
         if (y >= h) upto = F::combine(below, upto);
       }
-      const Acc below = shuffle_up(upto, remainder(lanes, 32), 32);
+      const State below = shuffle_up(upto, remainder(lanes, 32), 32);
       if (y == rows - 1) totals[parity + warp * 32 + mine] = upto, whole_of[parity + warp * 32 + mine] = missing == 0;
       if (first < tiles) more[round] = 1;
       __syncthreads();
@@ -120,7 +121,7 @@ struct scan_columns {
       round = round == 2 ? 0 : round + 1;
       if (threadIdx.x == 0) more[round == 2 ? 0 : round + 1] = 0;  // which nobody asks for any longer, nor sets before the next barrier
 
-      Acc total[kWarps], start = carry;
+      State total[kWarps], start = carry;
       bool is_whole[kWarps];
 #pragma unroll
       for (int i = 0; i < kWarps; ++i) {
@@ -137,7 +138,7 @@ struct scan_columns {
         }
       // Of what this thread knows it tells what no unknown tile comes before, in the batches or in the lanes.
       if (position <= whole && (missing & lowest_bits(lane)) == 0) {
-        const Acc earlier = y > 0 ? F::combine(start, below) : start;
+        const State earlier = y > 0 ? F::combine(start, below) : start;
 #pragma unroll
         for (int b = 0; b < kItems; ++b)
           if (told <= b && b < known && t + b < tiles) {
@@ -156,17 +157,17 @@ struct scan_columns {
   }
 
   // What comes before a tile in a column, asked of the blocks that look back; total: its sum.
-  TCU_DEVICE static Acc ask_back(const Ring &ring, int tile, int tiles, int64_t column, Acc total) {
+  TCU_DEVICE static State ask_back(const Ring &ring, int tile, int tiles, int64_t column, State total) {
     uint64_t *const answer = ring.before(tile, column);
     if (tile >= ring.slots) W::ask(answer).wait(answer, uint32_t(tile - ring.slots + 1) | kTaken);  // then both slots are free
     W::publish(ring.sum(tile, column), total, uint32_t(tile + 1));
-    const Acc start = W::ask(answer).wait(answer, uint32_t(tile + 1));
+    const State start = W::ask(answer).wait(answer, uint32_t(tile + 1));
     if (tile >= tiles - ring.slots) W::clear(answer);
     else W::publish(answer, start, uint32_t(tile + 1) | kTaken);
     return start;
   }
   // The same, and what it leads to told to the tiles after it. ring.before: what a tile leads to.
-  TCU_DEVICE static Acc hand_on(const Ring &ring, int tile, int tiles, int hop, int64_t column, Acc total, Acc init) {
+  TCU_DEVICE static State hand_on(const Ring &ring, int tile, int tiles, int hop, int64_t column, State total, State init) {
     W w[kLongestHop] = {};
     // A slot is free when those that read it have told what they lead to: those are told by tiles of which this one is no descendant.
 #pragma unroll
@@ -181,11 +182,11 @@ struct scan_columns {
 #pragma unroll
     for (int j = 0; j < kLongestHop; ++j)
       if (j == 0 ? tile >= hop : j <= known) w[j] = W::ask(j == 0 ? ring.before(tile - hop, column) : ring.sum(tile - j, column));
-    Acc between = F::identity();
+    State between = F::identity();
 #pragma unroll
     for (int j = kLongestHop - 1; j > 0; --j)
       if (j <= known) between = F::combine(between, w[j].wait(ring.sum(tile - j, column), uint32_t(tile - j + 1)));
-    Acc start = tile >= hop ? w[0].wait(ring.before(tile - hop, column), uint32_t(tile - hop + 1)) : init;
+    State start = tile >= hop ? w[0].wait(ring.before(tile - hop, column), uint32_t(tile - hop + 1)) : init;
     if (hop > 1) start = F::combine(start, between);
     if (tile + hop < tiles) W::publish(ring.before(tile, column), F::combine(start, total), uint32_t(tile + 1));
     else if (hop == 1) W::clear(ring.before(tile - 1, column)), W::clear(ring.before(tile, column));
@@ -255,27 +256,27 @@ struct scan_columns {
     const int to = idle ? from : from + run < at.height ? from + run : at.height, step = reverse ? -width : width;
     const auto place = [&](int x, int row) { return x * V + (reverse ? at.height - 1 - row : row) * width; };
     arrival.wait();
-    const auto read = [&](int place, Acc (&e)[V]) {
+    const auto read = [&](int place, State (&e)[V]) {
       Pack<V, Inputs> pack;
       data.read(pack, place);
 #pragma unroll
-      for (int v = 0; v < V; ++v) e[v] = F::lift(apply_at<Map>(p, pack, v), Index(0));
+      for (int v = 0; v < V; ++v) e[v] = F::lift(p, apply_at<Map>(p, pack, v));
     };
     // Scans a thread's steps in the vector x from acc on.
-    const auto scan = [&](int x, Acc (&acc)[V]) {
+    const auto scan = [&](int x, State (&acc)[V]) {
       int k = place(x, from);
       if (p.reads_out()) {
         const Index out = o.out + at.column * Index(p.mode[0].out) + at.step * Index(p.mode[at.along].out);
 #pragma unroll 1
         for (int row = from; row < to; ++row, k += step) {
-          Acc e[V];
+          State e[V];
           read(k, e);
 #pragma unroll
           for (int v = 0; v < V; ++v) {
-            const Acc next = F::combine(acc[v], e[v]);
+            const State next = F::combine(acc[v], e[v]);
             if (x * V + v < at.width)
               store_one<Out>(p, out + Index(reverse ? at.height - 1 - row : row) * Index(p.mode[at.along].out) +
-                                    Index(x * V + v) * Index(p.mode[0].out), exclusive ? acc[v] : next);
+                                    Index(x * V + v) * Index(p.mode[0].out), exclusive ? F::before(p, acc[v], e[v]) : F::value(next));
             acc[v] = next;
           }
         }
@@ -283,13 +284,13 @@ struct scan_columns {
       }
 #pragma unroll 4
       for (int row = from; row < to; ++row, k += step) {
-        Acc e[V];
-        Vec<Acc, V> r;
+        State e[V];
+        Vec<typename F::Value, V> r;
         read(k, e);
 #pragma unroll
         for (int v = 0; v < V; ++v) {
-          const Acc next = F::combine(acc[v], e[v]);
-          r.at[v] = exclusive ? acc[v] : next, acc[v] = next;
+          const State next = F::combine(acc[v], e[v]);
+          r.at[v] = exclusive ? F::before(p, acc[v], e[v]) : F::value(next), acc[v] = next;
         }
         store(p, data.out() + k, r);
       }
@@ -298,20 +299,20 @@ struct scan_columns {
     if (tiles == 1 && groups * rows == 1) {  // nobody else has steps of these columns
 #pragma unroll 1
       for (int i = x; i < across; i += kColumnBlock) {
-        Acc acc[V];
+        State acc[V];
 #pragma unroll
-        for (int v = 0; v < V; ++v) acc[v] = p.init.template as<Acc>();
+        for (int v = 0; v < V; ++v) acc[v] = F::start(p);
         scan(i, acc);
       }
     } else {
-      Acc *const totals = reinterpret_cast<Acc *>(data.end()), *const earlier = totals + groups * width;  // of groups; of tiles before
-      Acc upto[V], below[V];
+      State *const totals = reinterpret_cast<State *>(data.end()), *const earlier = totals + groups * width;  // of groups; of tiles before
+      State upto[V], below[V];
 #pragma unroll
       for (int v = 0; v < V; ++v) upto[v] = F::identity();
       int k = place(x, from);
 #pragma unroll 4
       for (int row = from; row < to; ++row, k += step) {
-        Acc e[V];
+        State e[V];
         read(k, e);
 #pragma unroll
         for (int v = 0; v < V; ++v) upto[v] = F::combine(upto[v], e[v]);
@@ -333,17 +334,17 @@ struct scan_columns {
       __syncthreads();
 #pragma unroll 1
       for (int c = int(threadIdx.x); c < width; c += kColumnBlock) {
-        Acc total = totals[c];
+        State total = totals[c];
 #pragma unroll 1
         for (int g = 1; g < groups; ++g) total = F::combine(total, totals[g * width + c]);
         const int64_t column = int64_t(strip) * width + c;
-        const Acc init = p.init.template as<Acc>();
+        const State init = F::start(p);
         earlier[c] = tiles == 1 ? init : looks_back ? ask_back(ring, tile, tiles, column, total) :
                      hand_on(ring, tile, tiles, -p.detail, column, total, init);
       }
       __syncthreads();
       if (!idle) {
-        Acc acc[V];
+        State acc[V];
 #pragma unroll
         for (int v = 0; v < V; ++v) {
           acc[v] = earlier[x * V + v];
@@ -396,8 +397,8 @@ struct ScanColumns {
     for (int i = 0; i < p.n_inputs; ++i) widest = std::max(widest, bytes_of(p.in[i])), least = std::min(least, bytes_of(p.in[i]));
     const Mode &along = *fastest(p, Role::S);
     const int64_t extent = p.modes[0].extent, outer = p.kept() / extent, n = along.extent;
-    const int element = element_bytes(p), acc = bytes_of(p.acc);
-    const int full = std::min(vector_of(p, true), 16 / std::max(acc, 4));
+    const int element = element_bytes(p), state = scan_state_bytes(p);
+    const int full = std::max(1, std::min(vector_of(p, true), 16 / std::max(state, 4)));
     bool flat = true, aligned = true;
     for (int k = 0; k <= p.n_inputs; ++k) flat &= along.stride[k] == extent, aligned &= in_16(p, k);
     // All of a row, where it is short; else strips of it, of 256 bytes of each operand, or 128 where there would be few: copies of 128
@@ -416,7 +417,7 @@ struct ScanColumns {
     const bool few = looks_back ? columns > 4 : strips >= kHopByOne && strips < 2 * kHopByOne;
     const int64_t room = few ? kColumnBytes / 13 * 18 : kColumnBytes;
     s.across = int(s.width / s.vector);
-    const auto beside = [&] { return (column_groups(s.across) + 1) * s.width * acc + 256 + 128 * p.n_inputs; };
+    const auto beside = [&] { return (column_groups(s.across) + 1) * s.width * state + 256 + 128 * p.n_inputs; };
     const auto runs = [&] { return int64_t(column_rows(s.across)) * column_groups(s.across); };
     int64_t run = std::max<int64_t>((room - beside()) / (s.width * element) / runs(), 1);
     if (s.across < 8 && run % 2 == 0) --run;  // odd, so that the threads of a warp meet in no bank of shared memory
@@ -442,8 +443,8 @@ struct ScanColumns {
       has_out |= bytes_of(p.in[i]) == bytes_of(p.out);
     }
     if (!has_out) s.shared_bytes += strip_bytes(elements, bytes_of(p.out));
-    if (s.tiles > 1 || runs() > 1) s.shared_bytes += int((column_groups(s.across) + 1) * s.width * acc);
-    if (looks_back) s.shared_bytes = std::max(s.shared_bytes, 2 * kColumnBlock * (acc + 4) + 16);
+    if (s.tiles > 1 || runs() > 1) s.shared_bytes += int((column_groups(s.across) + 1) * s.width * state);
+    if (looks_back) s.shared_bytes = std::max(s.shared_bytes, 2 * kColumnBlock * (state + 4) + 16);
     return s;
   }
   // Columns for each block that looks back, so that these are resident together and leave most of the device to the others; 0: too many.
@@ -477,7 +478,7 @@ struct ScanColumns {
     const int64_t columns = s.strips * s.width;
     c.grid = s.tiles * s.strips + (s.detail > 0 ? ceil_div(columns, s.detail) : 0);
     const int hop = s.detail < 0 ? -s.detail : 0, rings = hop == 1 ? 1 : 2;
-    const int64_t words = rings * columns * ring_slots(s.strips, int(s.tiles), hop) * published_words(bytes_of(p.acc));
+    const int64_t words = rings * columns * ring_slots(s.strips, int(s.tiles), hop) * published_words(scan_state_bytes(p));
     c.leaves_zero = true;
     c.zeroed_bytes = c.workspace_bytes = size_t(16 + (s.tiles > 1 ? words * 8 + s.strips * 4 : 0));
     return c;

@@ -38,7 +38,8 @@ namespace tcu::cuda {
 template <class Map, class Op, class Acc, class Out, class Index>
 struct scan_lookback {
   using F = ScanFold<Op, Acc, Index>;
-  using W = Published<Acc>;
+  using State = typename F::State;
+  using W = Published<State>;
   using Inputs = typename Map::Inputs;
   static constexpr int V = kVector<Inputs, Out>;
   static constexpr int kResident = 4;  // of kThreads: twice as many of kScanBlock
@@ -51,12 +52,12 @@ struct scan_lookback {
   // chained. Lane l's result needs the lanes and batches before it only: it is told as soon as these are there.
   template <class P>
   TCU_DEVICE static void look_back(const P &p, Index tiles, uint64_t *sums, uint64_t *before) {
-    TCU_SHARED(Acc, totals, 2 * kWarps);  // of a batch, or of its part in the line that its last tile is in; by parity of the round
+    TCU_SHARED(State, totals, 2 * kWarps);  // of a batch, or of its part in the line that its last tile is in; by parity of the round
     TCU_SHARED(bool, starts, 2 * kWarps);  // whether that line starts in the batch
     TCU_SHARED(int, there, 2 * kWarps);    // tiles of a batch whose sums are known, with all before them in it
     const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-    const Acc init = p.init.template as<Acc>();
-    Acc carry = init;  // what the batches before tile `first` lead to
+    const State init = F::start(p);
+    State carry = init;  // what the batches before tile `first` lead to
     Index first = 0;
     int told = 0;  // tiles of the batch there
 #pragma unroll 1
@@ -67,17 +68,17 @@ struct scan_lookback {
       const unsigned missing = ~__ballot_sync(kAllLanes, w.written());
       const int known = missing ? __ffs(int(missing)) - 1 : 32;
       const Index in_line = p.kept == 1 ? t : t % Index(p.split);
-      Acc s = lane < known ? w.value() : F::identity();
+      State s = lane < known ? w.value() : F::identity();
 #pragma unroll
       for (int h = 1; h < kScanBatch; h *= 2) {
-        const Acc below = shuffle_up(s, h, 32);
+        const State below = shuffle_up(s, h, 32);
         if (lane >= h && in_line >= h) s = F::combine(below, s);
       }
-      const Acc below = shuffle_up(s, 1, 32);
+      const State below = shuffle_up(s, 1, 32);
       if (lane == kScanBatch - 1) totals[parity + warp] = s, starts[parity + warp] = in_line <= lane, there[parity + warp] = known;
       __syncthreads();
       // Batches, one after another. All words are asked for before the first is looked at: each trip is one that every tile waits for.
-      Acc total[kWarps], mine = carry;
+      State total[kWarps], mine = carry;
       bool start_here[kWarps];
       int known_of[kWarps], whole = 0;
 #pragma unroll
@@ -93,7 +94,7 @@ struct scan_lookback {
         else told = known_of[w];
       }
       if (warp <= whole && lane >= (warp == 0 ? told_before : 0) && lane < known) {
-        const Acc start = in_line <= lane ? init : mine;
+        const State start = in_line <= lane ? init : mine;
         W::publish(before + t * W::kWords, lane == 0 || in_line == 0 ? start : F::combine(start, below));
       }
       const bool end = first + whole * kScanBatch + told >= tiles;
@@ -106,8 +107,8 @@ struct scan_lookback {
   TCU_DEVICE static void run(const P &p) {
     TCU_DYNAMIC_SHARED(Slot, shared);
     TCU_SHARED(uint64_t, barrier, 1);
-    TCU_SHARED(Acc, sums, kWarps);
-    TCU_SHARED(Acc, earlier, 1);
+    TCU_SHARED(State, sums, kWarps);
+    TCU_SHARED(State, earlier, 1);
     const Arrival arrival(barrier);
     const Index tiles = Index(p.kept) * Index(p.split), block = Index(block_in_order(static_cast<unsigned *>(p.zeroed)));
     uint64_t *const published = static_cast<uint64_t *>(p.zeroed) + 2, *const before = published + int64_t(tiles) * W::kWords;
@@ -131,11 +132,11 @@ struct scan_lookback {
     const TilePart<Map, F, Out, V, kTile> part(data, int(threadIdx.x) * kMine, kMine, begin, end, kTile, line.reverse);
     const bool full = count == kTile;
     const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-    Acc upto = F::identity();  // of the thread's elements, and then of those of the lanes below too
+    State upto = F::identity();  // of the thread's elements, and then of those of the lanes below too
     const auto add = [&](int k, bool whole) {
-      Acc e[V];
+      State e[V];
       part.read(p, k, whole, e);
-      upto = F::combine(upto, fold_all<V>(e));
+      upto = F::combine(upto, part.folded(e));
     };
     if (__builtin_expect(kShort && full, kShort)) {
 #pragma unroll
@@ -143,10 +144,10 @@ struct scan_lookback {
     } else part.each(false, add);
 #pragma unroll
     for (int h = 1; h < 32; h *= 2) {
-      const Acc below = shuffle_up(upto, h, 32);
+      const State below = shuffle_up(upto, h, 32);
       if (lane >= h) upto = F::combine(below, upto);
     }
-    const Acc below = shuffle_up(upto, 1, 32);
+    const State below = shuffle_up(upto, 1, 32);
     if (lane == 31) sums[warp] = upto;
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -157,13 +158,13 @@ struct scan_lookback {
     }
     __syncthreads();
 
-    Acc acc = earlier[0];
+    State acc = earlier[0];
 #pragma unroll
     for (int w = 0; w < kWarps - 1; ++w)
       if (w < warp) acc = F::combine(acc, sums[w]);
     if (lane > 0) acc = F::combine(acc, below);
     if (__builtin_expect(kShort && full && (p.flags & (kExclusive | kReverse | kScales | kReadsOut)) == 0, kShort)) {
-      Acc e[V], ahead[V];  // read before the vector before them is written: a write may be to where the next read is from
+      State e[V], ahead[V];  // read before the vector before them is written: a write may be to where the next read is from
       part.read(p, 0, true, ahead);
 #pragma unroll
       for (int k = 0; k < kItems; ++k) {
@@ -172,18 +173,19 @@ struct scan_lookback {
         for (int v = 0; v < V; ++v) e[v] = ahead[v];
         if (k + 1 < kItems) part.read(p, k + 1, true, ahead);
 #pragma unroll
-        for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Out>(acc = F::combine(acc, e[v]));
+        for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Out>(F::value(acc = F::combine(acc, e[v])));
         store_vector(data.out() + part.start + k * V, y);
       }
     } else {
       const bool exclusive = (p.flags & kExclusive) != 0, reads_out = p.reads_out();
       part.each(reads_out, [&](int k, bool whole) {
-        Acc e[V], y[V];
+        State e[V];
+        typename F::Value y[V];
         part.read(p, k, whole, e);
 #pragma unroll
         for (int v = 0; v < V; ++v) {
-          const Acc next = F::combine(acc, part.in_order(e, v));
-          y[v] = exclusive ? acc : next, acc = next;
+          const State one = part.in_order(e, v), next = F::combine(acc, one);
+          y[v] = exclusive ? F::before(p, acc, one) : F::value(next), acc = next;
         }
         if (reads_out) line.store_singly(p, first + part.start + k * V, y);
         else part.put(p, k, y);
@@ -197,8 +199,8 @@ struct scan_lookback {
 
   // One after another.
   template <int n>
-  TCU_DEVICE static Acc fold_all(const Acc *s) {
-    Acc sum = s[0];
+  TCU_DEVICE static State fold_all(const State *s) {
+    State sum = s[0];
 #pragma unroll
     for (int k = 1; k < n; ++k) sum = F::combine(sum, s[k]);
     return sum;
@@ -251,7 +253,7 @@ struct ScanLookback {
     const int64_t tiles = c.split * p.kept();
     c.grid = tiles + 1;
     c.leaves_zero = true;
-    c.zeroed_bytes = c.workspace_bytes = size_t(16 + 2 * tiles * published_words(bytes_of(p.acc)) * 8);
+    c.zeroed_bytes = c.workspace_bytes = size_t(16 + 2 * tiles * published_words(scan_state_bytes(p)) * 8);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {

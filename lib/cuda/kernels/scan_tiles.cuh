@@ -23,6 +23,7 @@ namespace tcu::cuda {
 template <class Map, class Op, class Acc, class Out, class Index>
 struct scan_tiles {
   using F = ScanFold<Op, Acc, Index>;
+  using State = typename F::State;
   using Inputs = typename Map::Inputs;
   static constexpr int V = kVector<Inputs, Out>, kBytes = bytes_in_tile<Inputs, Out>(), kWarps = kThreads / 32;
   static constexpr int kTile = kScanBlock * V * scan_items(V, kBytes, kBytes > int(sizeof(Out)));
@@ -32,7 +33,7 @@ struct scan_tiles {
   TCU_DEVICE static void run(const P &p) {
     TCU_DYNAMIC_SHARED(Slot, shared);
     TCU_SHARED(uint64_t, barrier, 1);
-    TCU_SHARED(Acc, sums, kWarps);
+    TCU_SHARED(State, sums, kWarps);
     TCU_SHARED(bool, open, kWarps);  // whether the line that a warp ends in began before the warp
     const Arrival arrival(barrier);
     const bool reverse = (p.flags & kReverse) != 0, exclusive = (p.flags & kExclusive) != 0;
@@ -54,27 +55,26 @@ struct scan_tiles {
     auto tail = part;
     const int tail_line = part.lo < part.hi ? line_of(start + part.hi - 1) : start;
     if (tail_line - start > tail.lo) tail.lo = tail_line - start;
-    Acc upto = F::identity();
+    State upto = F::identity();
     tail.each(false, [&](int k, bool whole) {
-      Acc e[V];
+      State e[V];
       tail.read(p, k, whole, e);
-#pragma unroll
-      for (int v = 0; v < V; ++v) upto = F::combine(upto, e[v]);
+      upto = F::combine(upto, tail.folded(e));
     });
 #pragma unroll
     for (int h = 1; h < 32; h *= 2) {
-      const Acc below = shuffle_up(upto, h, 32);
+      const State below = shuffle_up(upto, h, 32);
       if (lane >= h && start - tail_line > (h - 1) * mine) upto = F::combine(below, upto);
     }
-    const Acc below = shuffle_up(upto, 1, 32);
+    const State below = shuffle_up(upto, 1, 32);
     if (lane == 31) sums[warp] = upto, open[warp] = tail_line < warp_start;
     __syncthreads();
 
-    const Acc init = p.init.template as<Acc>();
+    const State init = F::start(p);
     const int first_line = part.lo < part.hi ? line_of(start + part.lo) : start;
-    Acc acc = init;
+    State acc = init;
     if (first_line < start && first_line < start + part.lo) {
-      Acc before = F::identity();
+      State before = F::identity();
 #pragma unroll
       for (int w = 0; w < kWarps - 1; ++w)
         if (w < warp) before = open[w] ? F::combine(before, sums[w]) : sums[w];
@@ -84,13 +84,14 @@ struct scan_tiles {
     int next = first_line < start + part.lo ? first_line + n : start + part.lo;  // where a line begins
     const bool reads_out = p.reads_out();
     part.each(reads_out, [&](int k, bool whole) {
-      Acc e[V], y[V];
+      State e[V];
+      typename F::Value y[V];
       part.read(p, k, whole, e);
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         if (start + k * V + v == next) acc = init, next += n;
-        const Acc upto = F::combine(acc, part.in_order(e, v));
-        y[v] = exclusive ? acc : upto, acc = upto;
+        const State one = part.in_order(e, v), upto = F::combine(acc, one);
+        y[v] = exclusive ? F::before(p, acc, one) : F::value(upto), acc = upto;
       }
       if (!reads_out) return part.put(p, k, y);
 #pragma unroll
