@@ -59,6 +59,7 @@ tcu_options_t read_options(const tcu_options_t *given);
 struct Call {
   Call(const tcu_tensor_t *out, tcu_expr_t expr, int32_t n_inputs, const tcu_tensor_t *inputs, const tcu_options_t &options,
        bool need_data);
+  void add_input(const TensorView &t) { inputs[request.n_inputs++] = t; }
   Request request;
   TensorView inputs[kMaxInputs], second;
 };

@@ -5,6 +5,7 @@
 
 #include "handles.h"
 #include "plan/matmul.h"
+#include "plan/segment_flags.h"
 
 using namespace tcu;
 using namespace tcu::capi;
@@ -22,13 +23,15 @@ ReduceOp reduce_op(tcu_reduce_op_t op) {
 }
 
 // Plans and runs a problem at once.
-void run(tcu_context_t context, const Problem &problem, const Call &call, const tcu_options_t &o, const void *offsets = nullptr) {
+void run(tcu_context_t context, const Problem &problem, const Call &call, const tcu_options_t &o, const void *offsets = nullptr,
+         const SegmentFlags *flags = nullptr) {
   Planner &p = planner(context);
   const Made plan = p.plan(problem, o.kernel);
   Execution e = execution(*plan, *problem.expr, o);
   e.at.out = call.request.out.data;
   for (int i = 0; i < problem.n_inputs; ++i) e.at.in[i] = call.inputs[i].data;
   e.at.offsets = offsets;
+  if (flags) flags->mark();
   p.execute(*plan, e, o.workspace_bytes);
 }
 
@@ -139,6 +142,23 @@ tcu_status_t tcu_scan(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce
     const tcu_options_t o = read_options(options);
     const Call call(out, expr, n_inputs, inputs, o, true);
     run(context, make_scan(call.request, reduce_op(op), dim, scan_flags(o)), call, o);
+  });
+}
+
+tcu_status_t tcu_segmented_scan(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr, int32_t n_inputs,
+                                const tcu_tensor_t *inputs, int32_t dim, const tcu_tensor_t *offsets, const tcu_options_t *options) {
+  return guard([&] {
+    const tcu_options_t o = read_options(options);
+    Call call(out, expr, n_inputs, inputs, o, true);
+    if (n_inputs < 1 || n_inputs >= kMaxInputs) fail(Code::expr, "%d inputs; segments take 1 to %d", n_inputs, kMaxInputs - 1);
+    if (o.scan_flags & TCU_SCAN_SEGMENTED) fail(Code::option, "segments are given by offsets, and not by TCU_SCAN_SEGMENTED too");
+    ScanFlags how = scan_flags(o);
+    how.segmented = true;
+    const int64_t steps = check_tensor(call.request.out, "out", true).extent(dim);
+    const SegmentFlags flags(backend(context), offsets_of(offsets), dim, steps, how.reverse, o.stream);
+    call.add_input(flags.view());
+    call.request.expr = behind_flag(call.request.expr, n_inputs);
+    run(context, make_scan(call.request, reduce_op(op), dim, how), call, o, nullptr, &flags);
   });
 }
 

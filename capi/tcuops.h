@@ -401,6 +401,14 @@ TCU_API tcu_status_t tcu_segmented_reduce(tcu_context_t context, const tcu_tenso
 TCU_API tcu_status_t tcu_scan(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
                               int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim, const tcu_options_t *options);
 
+/* The same scan of every segment for itself, of any lengths (CSR): offsets as in tcu_segmented_reduce; a segment begins at each, and
+ * elements before the first and from the last on are segments of their own. An offset outside 0 .. the extent begins nothing.
+ * Two launches more than tcu_scan, and a byte of pool memory for each step along dim; there is no plan of it (TCU_SCAN_SEGMENTED has one).
+ * At most 15 inputs. op: not RECURRENCE. Errors: as scan. */
+TCU_API tcu_status_t tcu_segmented_scan(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
+                                        int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim, const tcu_tensor_t *offsets,
+                                        const tcu_options_t *options);
+
 /* c = alpha * a * b + beta * c for matrices of one dtype (float16, bfloat16, float32, float64, complex; on the cpu the
  * last four): a is (m,k), b (k,n), c (m,n); of the two strides of each at least one must be 1. Calls cuBLAS, or the BLAS
  * of the machine: this library has no matrix product of its own. Errors: as map, and LIBRARY. */

@@ -4,8 +4,7 @@
 function scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int, @nospecialize(init), flags::UInt32)
     size(out) == extents(x) || throw(DimensionMismatch("a scan of size $(extents(x)) into an array of size $(size(out))"))
     length(out) == 0 && return out
-    logical = id == ANY.id || id == ALL.id
-    accumulator = logical ? Bool : widened(promote_type(element_type(x), eltype(out)))
+    accumulator = scan_accumulator(id, x, out)
     failure = try_scan!(out, id, x, dim, init, flags, accumulator)
     if !isempty(failure)
         iscpu(context(out)) && !isgated(x) || throw(ArgumentError(failure))
@@ -16,6 +15,10 @@ function scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::I
     end
     return out
 end
+
+scan_accumulator(id::Int32, x, out) = id == ANY.id || id == ALL.id ? Bool : widened(promote_type(element_type(x), eltype(out)))
+direction(exclusive::Bool, reverse::Bool) =
+    (exclusive ? SCAN_EXCLUSIVE : 0x00000000) | (reverse ? SCAN_REVERSE : 0x00000000)
 
 function try_scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int, @nospecialize(init), flags::UInt32,
                    @nospecialize(A))
@@ -52,8 +55,7 @@ end
 # Into `out`. A dim beyond the rank has one element everywhere: the scan is a copy.
 function scan_tree!(out::TCUArray, fold::Fold, t, dim::Int; init = NoInit(), exclusive::Bool = false, reverse::Bool = false)
     if dim <= length(axes(t))
-        flags = (exclusive ? SCAN_EXCLUSIVE : 0x00000000) | (reverse ? SCAN_REVERSE : 0x00000000) |
-                (issegmented(t) ? SCAN_SEGMENTED : 0x00000000)
+        flags = direction(exclusive, reverse) | (issegmented(t) ? SCAN_SEGMENTED : 0x00000000)
         scan!(opaque(out), fold.id, opaque(distinct(t, out)), dim, opaque(init), flags)
         return out
     end

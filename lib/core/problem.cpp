@@ -346,6 +346,15 @@ Problem make_scan(const Request &r, ReduceOp op, int dim, ScanFlags flags) {
   return p;
 }
 
+Layout check_offsets(const TensorView &offsets, bool need_data) {
+  const Layout at = check_tensor(offsets, "offsets", need_data);
+  if (offsets.dtype != DType::i32 && offsets.dtype != DType::i64)
+    fail(Code::dtype, "offsets are %s; make them int32 or int64", info(offsets.dtype).name);
+  if (at.rank != 1 || at.extents[0] < 1 || (at.extents[0] > 1 && at.strides[0] != 1))
+    fail(Code::shape, "offsets must be a dense vector of one number more than there are segments");
+  return at;
+}
+
 Problem make_segmented(const Request &r, ReduceOp op, int dim, const TensorView &offsets) {
   Problem p;
   Checked c;
@@ -356,11 +365,7 @@ Problem make_segmented(const Request &r, ReduceOp op, int dim, const TensorView 
   if (r.n_inputs < 1 || r.n_inputs >= kMaxInputs)
     fail(Code::expr, "%d inputs; segments take 1 to %d", r.n_inputs, kMaxInputs - 1);
   if (dim < 0 || dim >= kMaxRank - 1) fail(Code::dim, "dim is %d; modes are numbered 0..%d", dim, kMaxRank - 2);
-  const Layout at = check_tensor(offsets, "offsets", r.need_data);
-  if (p.offsets != DType::i32 && p.offsets != DType::i64)
-    fail(Code::dtype, "offsets are %s; make them int32 or int64", info(p.offsets).name);
-  if (at.rank != 1 || at.extents[0] < 1 || (at.extents[0] > 1 && at.strides[0] != 1))
-    fail(Code::shape, "offsets must be a dense vector of one number more than there are segments");
+  const Layout at = check_offsets(offsets, r.need_data);
   const int rank = std::max({c.rank, c.out.rank, dim + 1});
   if (rank >= kMaxRank) fail(Code::rank, "segments of a tensor of %d modes; there may be %d", rank, kMaxRank - 1);
   for (int m = c.rank; m < rank; ++m) c.space[m] = 1;

@@ -73,6 +73,8 @@ struct Request {
 Problem make_broadcast(const Request &r);
 Problem make_reduce(const Request &r, ReduceOp op, int n_dims, const int32_t *dims);
 Problem make_scan(const Request &r, ReduceOp op, int dim, ScanFlags flags);
+// offsets of segments: a dense vector of int32 or int64, not empty.
+Layout check_offsets(const TensorView &offsets, bool need_data);
 // offsets: one number more than there are segments, along mode `dim` of the inputs.
 Problem make_segmented(const Request &r, ReduceOp op, int dim, const TensorView &offsets);
 

@@ -75,6 +75,12 @@ class CpuBackend final : public Backend {
     return std::chrono::duration<float, std::milli>(*static_cast<Clock::time_point *>(to) - *static_cast<Clock::time_point *>(from)).count();
   }
 
+  void mark_segments(const SegmentMarks &m, void *) override {
+    for (int64_t i = 0; i < m.n_offsets; ++i) {
+      const int64_t offset = m.offsets_type == DType::i32 ? static_cast<const int32_t *>(m.offsets)[i] : static_cast<const int64_t *>(m.offsets)[i];
+      if (offset >= m.reverse && offset - m.reverse < m.steps) static_cast<uint8_t *>(m.flags)[offset - m.reverse] = 1;
+    }
+  }
   void matmul(const Matmul &m, void *) override { cpu::matmul(m); }
 
  private:

@@ -7,6 +7,7 @@
 #include "core/error.h"
 #include "cuda/cublas.h"
 #include "cuda/cuda_error.h"
+#include "cuda/mark_segments.h"
 #include "cuda/rows.h"
 #include "cuda/scratch.h"
 #include "plan/backend.h"
@@ -125,6 +126,11 @@ class CudaBackend final : public Backend {
     check(cudaEventSynchronize(event_of(to)), "waiting for an event");
     check(cudaEventElapsedTime(&milliseconds, event_of(from), event_of(to)), "measuring between two events");
     return milliseconds;
+  }
+
+  void mark_segments(const SegmentMarks &m, void *stream) override {
+    const OnDevice guard(device_.ordinal);
+    cuda::mark_segments(m, device_, stream);
   }
 
   void matmul(const Matmul &m, void *stream) override {

@@ -1,6 +1,7 @@
 // Scans of one input as it is.
 #pragma once
 #include "cuda/ship.cuh"
+#include "kernels/mark_segments.cuh"
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_along.cuh"
 #include "kernels/scan_columns.cuh"
@@ -37,6 +38,11 @@ void ship_scans(ShippedTable &t) {
   ship_scan_of<fold::max, In, T, In>(t, "max");
   ship_scan_of<fold::prod, In, Sum, Out>(t, "prod");
   ship_scan_of<fold::min, In, T, In>(t, "min");
+}
+template <class Offset>
+void ship_marks(ShippedTable &t) {
+  t.add("mark_segments", {text_of<Offset>()}, Expr::identity(), {dtype_of<Offset>::value},
+        kernel_address<&entry<mark_segments<Identity<Offset>, Offset>>>());
 }
 
 }  // namespace tcu::cuda

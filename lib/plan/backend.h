@@ -109,6 +109,17 @@ class Backend {
   virtual void event_record(void *event, void *stream) = 0;
   virtual float event_elapsed(void *from, void *to) = 0;  // milliseconds; waits for `to`
 
+  // Puts a 1 at every offset of 0..steps - 1, or one before it.
+  struct SegmentMarks {
+    void *flags;
+    int64_t steps;
+    const void *offsets;
+    DType offsets_type;
+    int64_t n_offsets;
+    bool reverse;  // one before: where a segment begins for a scan that runs from the end
+  };
+  virtual void mark_segments(const SegmentMarks &m, void *stream) = 0;
+
   // c = alpha a b + beta c; layouts are checked. lda.. in elements; trans says that the rows are contiguous.
   struct Matmul {
     DType dtype;
