@@ -2,13 +2,14 @@
 // C++20, compute capability 8.0; there is nothing to link. After Dakkak et al. 2019, "Accelerating reduction and scan using tensor core
 // units", 4.1, 4.2, 5.1 and 5.2; for today's instruction, by whose layout no fragment passes through shared memory.
 //
-// T is tcu::f16_t or tcu::bf16_t (bits as __half's and __nv_bfloat16's); sums are float32. A Piece is a lane's eight neighbouring elements:
+// T is tcu::f16_t or tcu::bf16_t (bits as __half's and __nv_bfloat16's), of scans int8_t or uint8_t too; sums are float32, or int32_t. A Piece is a lane's eight neighbouring elements:
 // lane l of the warp has elements 8l .. 8l + 7 of a tile of 256, as it loads them, 16 bytes at once. All 32 lanes call a function together,
 // with the same n. Pointers to T are multiples of 16 bytes. There is no shared memory, and nothing to synchronize.
 // A sum is within 2^-22 * (n + 8) of itself for elements of one sign (mma.cuh); the same input gives the same bits. A segment's sum
 // depends on no element outside it, and an element's scan on none after it, whatever there is of Inf and NaN.
 #pragma once
 #include "core/scalar.h"
+#include "tcu/row_scans.cuh"
 #include "tcu/row_sums.cuh"
 
 #if defined(TCU_WARP)
@@ -71,89 +72,42 @@ template <class T> TCU_WARP float reduce_256n(const T *from, int n) {
 
 // ---- scan
 
-// Inclusive sums within groups of so many neighbouring lanes, a power of two; y[i] of the lane's element i.
-// A quad's 32 elements are a row of A, in two products of 16 (the paper's A U): B has a one where an element comes before a sum, or is it. Its
-// columns are in such an order that a lane gets the sums of its own elements, four products of two columns a lane. Quads are
-// put together by shuffles, which keep float32 where the paper's L A 1 would round to 16 bits. Zeros of B carry an Inf or a NaN to sums
-// before it; if there is one in the warp all is added up again, element by element.
-template <class T, int kLanes>
-TCU_WARP void scan(const Piece &x, float (&y)[8]) {
-  static_assert(kLanes == 2 || kLanes == 32);
-  const int l = lane(), n = l / 4;
-  bool finite = true;
-#pragma unroll
-  for (int j = 0; j < 4; ++j) {
-    float d[4] = {};
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      // Column k of A is element 8 (k % 8 / 2) + 4 half + 2 (k / 8) + k % 2 of the quad, column c of B element 8 (c / 2) + 2 j + c % 2.
-      const auto b = mma::ConstantB<T>::of(l, [&](int k, int c) {
-        const int element = 8 * (k % 8 / 2) + 4 * half + 2 * (k / 8) + k % 2, sum = 8 * (c / 2) + 2 * j + c % 2;
-        return element <= sum && (kLanes > 2 || element / 16 == sum / 16);
-      });
-      const uint32_t a[4] = {x.word[2 * half], 0, x.word[2 * half + 1], 0};
-      mma::Instruction<T>::multiply(d, a, b.words);
-    }
-    y[2 * j] = d[0], y[2 * j + 1] = d[1];
-    finite = finite && d[0] - d[0] == 0 && d[1] - d[1] == 0;
-  }
-  if (__all_sync(kAll, finite)) {
-    if constexpr (kLanes > 2) {
-      float all = __shfl_sync(kAll, y[7], l | 3);
-      for (int h = 1; h < 8; h *= 2) {
-        const float before = __shfl_up_sync(kAll, all, unsigned(4 * h));
-        if (n >= h) all += before;
-      }
-      const float before = __shfl_up_sync(kAll, all, 4u);
-      if (n > 0)
-        for (float &e : y) e += before;
-    }
-    return;
-  }
-  struct Elements {
-    T at[8];
-  };
-  const Elements elements = __builtin_bit_cast(Elements, x);
-#pragma unroll
-  for (int i = 0; i < 8; ++i) y[i] = (i ? y[i - 1] : 0) + tcu::convert<float>(elements.at[i]);
-  float all = y[7];
-  for (int h = 1; h < kLanes; h *= 2) {
-    const float before = __shfl_up_sync(kAll, all, unsigned(h), kLanes);
-    if (l % kLanes >= h) all += before;
-  }
-  const float before = __shfl_up_sync(kAll, all, 1u, kLanes);
-  if (l % kLanes > 0)
-    for (float &e : y) e = before + e;
-}
+// T is an 8-bit integer as well; then sums are int32_t, a Piece is 16 elements, and a tile 512 in place of 256.
+template <class T> inline constexpr int kElements = RowScan<T>::kElements;  // of a Piece
+template <class T> using Sum = typename RowScan<T>::Sum;
 
-// Scan_16: inclusive sums within the tile's 16 segments of 16.
-template <class T> TCU_WARP void scan_16(const Piece &x, float (&y)[8]) { scan<T, 2>(x, y); }
-// Scan_256: over the whole tile, after a sum `before`; what follows it: before and all of the tile.
-template <class T> TCU_WARP float scan_256(const Piece &x, float (&y)[8], float before = 0) {
-  scan<T, 32>(x, y);
-  for (float &e : y) e = before + e;
-  return __shfl_sync(kAll, y[7], 31);
+// Scan_16: inclusive sums within the tile's segments of 16; y[i] of the lane's element i.
+template <class T> TCU_WARP void scan_16(const Piece &x, Sum<T> (&y)[kElements<T>]) { scan_sixteens<T>(x, lane(), Sum<T>(0), y); }
+// Scan_256: over the whole tile, after a sum `before`; what follows it: before and all of the tile. The quads' scans, A U, are put together
+// by shuffles, or by products as in the paper (Across, tcu/row_scans.cuh).
+template <class T, Across kAcross = Across::shuffles>
+TCU_WARP Sum<T> scan_256(const Piece &x, Sum<T> (&y)[kElements<T>], Sum<T> before = 0) {
+  scan_piece<T, kAcross, false>(x, lane(), 0, 0, before, Sum<T>(0), y);
+  return __shfl_sync(kAll, y[kElements<T> - 1], 31);
 }
-// Scan_16N: of 16 segments of 16 n elements, the s-th at from + s * stride, to the same places of `to`.
-template <class T> TCU_WARP void scan_16n(const T *from, float *to, int64_t stride, int n) {
+// Scan_16N: of segments of 16 n elements, as many as a tile has of 16, the s-th at from + s * stride, to the same places of `to`.
+template <class T> TCU_WARP void scan_16n(const T *from, Sum<T> *to, int64_t stride, int n) {
+  constexpr int E = kElements<T>, kLanes = 16 / E;
   const int l = lane();
-  const int64_t mine = (l / 2) * stride + (l & 1) * 8;
-  float before = 0;
+  const int64_t mine = l / kLanes * stride + l % kLanes * E;
+  Sum<T> before = 0;
   for (int i = 0; i < n; ++i) {
-    float y[8];
+    Sum<T> y[E];
     scan_16<T>(piece_at(from + mine + int64_t(i) * 16), y);
-    for (int e = 0; e < 8; ++e) to[mine + int64_t(i) * 16 + e] = before + y[e];
-    before += __shfl_sync(kAll, y[7], l | 1);
+    for (int e = 0; e < E; ++e) to[mine + int64_t(i) * 16 + e] = before + y[e];
+    before += __shfl_sync(kAll, y[E - 1], l | (kLanes - 1));
   }
 }
-// Scan_256N: of 256 n neighbouring elements.
-template <class T> TCU_WARP void scan_256n(const T *from, float *to, int n) {
-  const int64_t mine = lane() * 8;
-  float before = 0;
+// Scan_256N: of n neighbouring tiles.
+template <class T, Across kAcross = Across::shuffles>
+TCU_WARP void scan_256n(const T *from, Sum<T> *to, int n) {
+  constexpr int E = kElements<T>;
+  const int64_t mine = lane() * E;
+  Sum<T> before = 0;
   for (int i = 0; i < n; ++i) {
-    float y[8];
-    before = scan_256<T>(piece_at(from + mine + int64_t(i) * 256), y, before);
-    for (int e = 0; e < 8; ++e) to[mine + int64_t(i) * 256 + e] = y[e];
+    Sum<T> y[E];
+    before = scan_256<T, kAcross>(piece_at(from + mine + int64_t(i) * 32 * E), y, before);
+    for (int e = 0; e < E; ++e) to[mine + int64_t(i) * 32 * E + e] = y[e];
   }
 }
 

@@ -15,14 +15,18 @@ using tcu::bf16_t, tcu::f16_t;
 
 namespace {
 
-enum class What { reduce_16, reduce_256, reduce_16n, reduce_256n, scan_16, scan_256, scan_16n, scan_256n };
-constexpr const char *names[] = {"reduce_16", "reduce_256", "reduce_16n", "reduce_256n", "scan_16", "scan_256", "scan_16n", "scan_256n"};
-constexpr What every[] = {What::reduce_16, What::reduce_256, What::reduce_16n, What::reduce_256n,
-                          What::scan_16,   What::scan_256,   What::scan_16n,   What::scan_256n};
+// published: quads are put together by products
+enum class What {
+  reduce_16, reduce_256, reduce_16n, reduce_256n, scan_16, scan_256, scan_256_published, scan_16n, scan_256n, scan_256n_published
+};
+constexpr const char *names[] = {"reduce_16", "reduce_256",         "reduce_16n", "reduce_256n", "scan_16",
+                                 "scan_256",  "scan_256_published", "scan_16n",   "scan_256n",   "scan_256n_published"};
+constexpr What every[] = {What::reduce_16, What::reduce_256,         What::reduce_16n, What::reduce_256n, What::scan_16,
+                          What::scan_256,  What::scan_256_published, What::scan_16n,   What::scan_256n,   What::scan_256n_published};
 
 struct Arguments {
   const void *in;
-  float *out;
+  void *out;
   int n;
   What what;
 };
@@ -30,22 +34,32 @@ struct Arguments {
 template <class T>
 __global__ void kernel(const Arguments a) {
   namespace w = tcu::warp;
+  constexpr auto published = tcu::Across::products;
+  constexpr int E = w::kElements<T>;
   const T *const in = static_cast<const T *>(a.in);
+  auto *const out = static_cast<w::Sum<T> *>(a.out);
   const int lane = w::lane();
-  const tcu::Piece x = w::piece_at(in + lane * 8);
-  float y[8];
+  const tcu::Piece x = w::piece_at(in + lane * E);
+  w::Sum<T> y[E];
+  if constexpr (sizeof(T) > 1) {
+    switch (a.what) {
+      case What::reduce_16: out[lane] = w::reduce_16<T>(x); break;
+      case What::reduce_256: out[lane] = w::reduce_256<T>(x); break;
+      case What::reduce_16n: out[lane] = w::reduce_16n(in, int64_t(a.n) * 16, a.n); break;
+      case What::reduce_256n: out[lane] = w::reduce_256n(in, a.n); break;
+      default: break;
+    }
+  }
   switch (a.what) {
-    case What::reduce_16: a.out[lane] = w::reduce_16<T>(x); break;
-    case What::reduce_256: a.out[lane] = w::reduce_256<T>(x); break;
-    case What::reduce_16n: a.out[lane] = w::reduce_16n(in, int64_t(a.n) * 16, a.n); break;
-    case What::reduce_256n: a.out[lane] = w::reduce_256n(in, a.n); break;
-    case What::scan_16n: w::scan_16n(in, a.out, int64_t(a.n) * 16, a.n); break;
-    case What::scan_256n: w::scan_256n(in, a.out, a.n); break;
+    case What::scan_16n: return w::scan_16n(in, out, int64_t(a.n) * 16, a.n);
+    case What::scan_256n: return w::scan_256n(in, out, a.n);
+    case What::scan_256n_published: return w::scan_256n<T, published>(in, out, a.n);
     case What::scan_16: w::scan_16<T>(x, y); break;
     case What::scan_256: w::scan_256<T>(x, y); break;
+    case What::scan_256_published: w::scan_256<T, published>(x, y); break;
+    default: return;
   }
-  if (a.what == What::scan_16 || a.what == What::scan_256)
-    for (int i = 0; i < 8; ++i) a.out[lane * 8 + i] = y[i];
+  for (int i = 0; i < E; ++i) out[lane * E + i] = y[i];
 }
 
 template <class T>
@@ -53,7 +67,7 @@ __global__ void row_sums(const Arguments a) {
   const tcu::Piece x = tcu::warp::piece_at(static_cast<const uint4 *>(a.in) + tcu::warp::lane());
   tcu::RowSums<T> sums;
   for (int i = 0; i < a.n; ++i) sums.add(x);
-  a.out[tcu::warp::lane()] = float(sums.sum());
+  static_cast<float *>(a.out)[tcu::warp::lane()] = float(sums.sum());
 }
 
 void must(cudaError_t e) {
@@ -62,8 +76,8 @@ void must(cudaError_t e) {
 
 // What is right, in float64: of reductions, by lane.
 std::vector<double> expected(What what, const std::vector<double> &x, int n) {
-  const bool long_ones = what == What::reduce_256 || what == What::reduce_256n || what == What::scan_256 || what == What::scan_256n;
-  const size_t segment = size_t(long_ones ? 256 : 16) * size_t(n);
+  const bool short_ones = what == What::reduce_16 || what == What::reduce_16n || what == What::scan_16 || what == What::scan_16n;
+  const size_t segment = short_ones ? 16 * size_t(n) : x.size();
   std::vector<double> y;
   if (what >= What::scan_16) {
     for (size_t i = 0; i < x.size(); ++i) y.push_back(x[i] + (i % segment ? y[i - 1] : 0));
@@ -71,7 +85,7 @@ std::vector<double> expected(What what, const std::vector<double> &x, int n) {
   }
   for (size_t lane = 0; lane < 32; ++lane) {
     double sum = 0;
-    for (size_t i = 0; i < segment; ++i) sum += x[(long_ones ? 0 : lane / 2 * segment) + i];
+    for (size_t i = 0; i < segment; ++i) sum += x[(short_ones ? lane / 2 * segment : 0) + i];
     y.push_back(sum);
   }
   return y;
@@ -81,16 +95,17 @@ bool same(double y, double x, double far) { return y == x || (y != y && x != x) 
 
 template <class T>
 bool right(What what, int n, const std::vector<double> &values, double relative) {
+  using Number = tcu::warp::Sum<T>;
   std::vector<T> stored;
   std::vector<double> x;
   for (double v : values) stored.push_back(tcu::convert<T>(v)), x.push_back(tcu::convert<double>(stored.back()));
   const auto want = expected(what, x, n);
-  std::vector<float> got(want.size(), -1);
+  std::vector<Number> got(want.size(), -1);
   void *in = nullptr, *out = nullptr;
   must(cudaMalloc(&in, stored.size() * sizeof(T)));
-  must(cudaMalloc(&out, got.size() * sizeof(float)));
+  must(cudaMalloc(&out, got.size() * sizeof(Number)));
   must(cudaMemcpy(in, stored.data(), stored.size() * sizeof(T), cudaMemcpyHostToDevice));
-  Arguments a{in, static_cast<float *>(out), n, what};
+  Arguments a{in, out, n, what};
   void *arguments[] = {&a};
 #if defined(TCU_EMULATOR)
   const void *const function = tcu::cuda::kernel_address<&kernel<T>>();
@@ -98,12 +113,12 @@ bool right(What what, int n, const std::vector<double> &values, double relative)
   const void *const function = reinterpret_cast<const void *>(&kernel<T>);
 #endif
   must(cudaLaunchKernel(function, dim3(1), dim3(32), arguments, 0, nullptr));
-  must(cudaMemcpy(got.data(), out, got.size() * sizeof(float), cudaMemcpyDeviceToHost));
+  must(cudaMemcpy(got.data(), out, got.size() * sizeof(Number), cudaMemcpyDeviceToHost));
   must(cudaFree(in));
   must(cudaFree(out));
   for (size_t i = 0; i < want.size(); ++i)
-    if (!same(got[i], want[i], relative * std::abs(want[i]))) {
-      std::printf("%s, n = %d: number %zu is %g, not %g\n", names[int(what)], n, i, got[i], want[i]);
+    if (!same(double(got[i]), want[i], relative * std::abs(want[i]))) {
+      std::printf("%s, n = %d: number %zu is %g, not %g\n", names[int(what)], n, i, double(got[i]), want[i]);
       return false;
     }
   return true;
@@ -126,7 +141,7 @@ bool rows_are_right(const char *name, Bits zero, Bits one, Bits two, Bits minus_
   must(cudaMalloc(&in, 512));
   must(cudaMalloc(&out, 32 * sizeof(float)));
   must(cudaMemcpy(in, x.data(), 512, cudaMemcpyHostToDevice));
-  Arguments a{in, static_cast<float *>(out), Instruction::kMost, What::reduce_16};
+  Arguments a{in, out, Instruction::kMost, What::reduce_16};
   void *arguments[] = {&a};
 #if defined(TCU_EMULATOR)
   const void *const function = tcu::cuda::kernel_address<&row_sums<T>>();
@@ -181,6 +196,13 @@ int main() {
           x[size_t(at) * size_t(n)] = special;
           check(right<f16_t>(what, n, x, 0) && right<bf16_t>(what, n, x, 0));
         }
+      if (what >= What::scan_16) {
+        std::vector<double> bytes(size_t(512 * n));
+        for (double &v : bytes) v = double(int(rng() % 256)) - 128;
+        check(right<int8_t>(what, n, bytes, 0));
+        for (double &v : bytes) v = double(rng() % 256);
+        check(right<uint8_t>(what, n, bytes, 0));
+      }
       for (double &v : x) v = 65504;
       check(right<f16_t>(what, n, x, std::ldexp(double(n + 8), -22)));
     }
