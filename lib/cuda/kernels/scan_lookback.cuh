@@ -35,6 +35,40 @@ TCU_FN constexpr int scan_items(int vector, int element_bytes, bool several) {
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
+// A block's tile of a line, the t-th of line `number`. Places of a line's tiles are counted in the order of the scan, from the line's first
+// element or, p.detail, from the start of the 128 bytes that it is in; in a tile they lie in the order of memory. begin..end-1 of a tile's
+// hold elements.
+template <class Map, class F, class Out, class Index, int V, int kTile>
+struct LineTile {
+  Line<Map, F, Out, Index, V> line;
+  Tile<typename Map::Inputs, Out, V, kTile> data;
+  Index first, memory;  // of the line's places, the first; where in memory the tile's elements begin
+  int begin, end, count, place;
+
+  template <class P>
+  TCU_DEVICE LineTile(const P &p, Slot *shared, Index number, Index t) : line(p, number, false), data(shared) {
+    int skew = 0;
+    if (p.detail) skew = data.skew(p, line.o, p.n_kept, line.reverse ? line.n : Index(0), line.reverse);
+    begin = t == 0 ? skew : 0;
+    first = t * kTile - skew;
+    const Index rest = line.n - first;
+    end = rest < kTile ? rest < begin ? begin : int(rest) : kTile, count = end - begin;
+    place = line.reverse ? kTile - end : begin;
+    memory = line.memory(first + begin, count);
+  }
+  template <class P>
+  TCU_DEVICE void fetch(const Arrival &arrival, const P &p) const {
+    data.fetch(arrival, p, line.o, p.n_kept, memory, place, count);
+    arrival.wait();
+  }
+  template <class P>
+  TCU_DEVICE void drain(const P &p) const {
+    const Index stride = Index(p.mode[p.n_kept].out);
+    data.drain(static_cast<Out *>(p.out) + (line.o.out + memory * stride), stride, place, count);
+    await_drain();
+  }
+};
+
 template <class Map, class Op, class Acc, class Out, class Index>
 struct scan_lookback {
   using F = ScanFold<Op, Acc, Index>;
@@ -103,6 +137,14 @@ struct scan_lookback {
     }
   }
 
+  // The sums of a tile's warps, for what comes before the tile.
+  TCU_DEVICE static void exchange(uint64_t *published, uint64_t *before, Index tile, const Acc *sums, Acc *earlier) {
+    uint64_t *const answer = before + int64_t(tile) * W::kWords;
+    W::publish(published + int64_t(tile) * W::kWords, fold_all<kWarps>(sums));
+    *earlier = W::ask(answer).wait(answer);
+    W::clear(answer);
+  }
+
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_DYNAMIC_SHARED(Slot, shared);
@@ -114,20 +156,10 @@ struct scan_lookback {
     uint64_t *const published = static_cast<uint64_t *>(p.zeroed) + 2, *const before = published + int64_t(tiles) * W::kWords;
     if (block == 0) return look_back(p, tiles, published, before);
 
-    // Places of a line's tiles are counted in the order of the scan, from the line's first element or, p.detail, from the start of the 128
-    // bytes that it is in; in a tile they lie in the order of memory.
     const Index tile = block - 1, number = p.kept == 1 ? Index(0) : tile / Index(p.split), t = tile - number * Index(p.split);
-    const Line<Map, F, Out, Index, V> line(p, number, false);
-    const Tile<Inputs, Out, V, kTile> data(shared);
-    int skew = 0;
-    if (p.detail) skew = data.skew(p, line.o, p.n_kept, line.reverse ? line.n : Index(0), line.reverse);
-    const int begin = t == 0 ? skew : 0;
-    const Index first = t * kTile - skew, rest = line.n - first;
-    const int end = rest < kTile ? rest < begin ? begin : int(rest) : kTile, count = end - begin;
-    const int place = line.reverse ? kTile - end : begin;
-    const Index memory = line.memory(first + begin, count);
-    data.fetch(arrival, p, line.o, p.n_kept, memory, place, count);
-    arrival.wait();
+    const LineTile<Map, F, Out, Index, V, kTile> mine(p, shared, number, t);
+    mine.fetch(arrival, p);
+    const auto &[line, data, first, memory, begin, end, count, place] = mine;
 
     const TilePart<Map, F, Out, V, kTile> part(data, int(threadIdx.x) * kMine, kMine, begin, end, kTile, line.reverse);
     const bool full = count == kTile;
@@ -150,12 +182,7 @@ struct scan_lookback {
     const State below = shuffle_up(upto, 1, 32);
     if (lane == 31) sums[warp] = upto;
     __syncthreads();
-    if (threadIdx.x == 0) {
-      uint64_t *const answer = before + int64_t(tile) * W::kWords;
-      W::publish(published + int64_t(tile) * W::kWords, fold_all<kWarps>(sums));
-      earlier[0] = W::ask(answer).wait(answer);
-      W::clear(answer);
-    }
+    if (threadIdx.x == 0) exchange(published, before, tile, sums, earlier);
     __syncthreads();
 
     State acc = earlier[0];
@@ -191,10 +218,7 @@ struct scan_lookback {
         else part.put(p, k, y);
       });
     }
-    if (p.reads_out()) return;
-    const Index stride = Index(p.mode[p.n_kept].out);
-    data.drain(static_cast<Out *>(p.out) + (line.o.out + memory * stride), stride, place, count);
-    await_drain();
+    if (!p.reads_out()) mine.drain(p);
   }
 
   // One after another.
@@ -250,11 +274,15 @@ struct ScanLookback {
     c.split = parts(p);
     c.detail = !lines_aligned(p);
     c.shared_bytes = int(c.chunk * element_bytes(p));
+    make_room(p, c);
+    return c;
+  }
+  // For c.split tiles of a line, and the block that looks back.
+  static void make_room(const Problem &p, LaunchConfig &c) {
     const int64_t tiles = c.split * p.kept();
     c.grid = tiles + 1;
     c.leaves_zero = true;
     c.zeroed_bytes = c.workspace_bytes = size_t(16 + 2 * tiles * published_words(scan_state_bytes(p)) * 8);
-    return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
     return make_instance(p, "scan_lookback", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});

@@ -122,20 +122,26 @@ struct ScanTiles {
   }
   // Elements of a tile at most.
   static int room(const Problem &p, int threads) { return int(ScanLookback::tile(p)) / kScanBlock * threads - 8 * vector_of(p, true); }
-  static bool accepts(const Problem &p, const Device &d) {
+  // Whether lines lie one after another.
+  static bool dense(const Problem &p) {
     if (p.modes.n_of(Role::K) > 1) return false;
     const Mode *const s = fastest(p, Role::S), *const k = fastest(p, Role::K);
     for (int i = 0; i <= p.n_inputs; ++i)
       if (s->stride[i] != 1 || (k && k->stride[i] != s->extent)) return false;
+    return true;
+  }
+  static bool accepts(const Problem &p, const Device &d) {
+    if (!dense(p)) return false;
     const int64_t all = threads(p), places = ScanLookback::tile(p) / kScanBlock * all;
-    return s->extent <= room(p, int(all)) && places * ScanLookback::element_bytes(p) <= d.shared_bytes - 2048 &&
+    return fastest(p, Role::S)->extent <= room(p, int(all)) && places * ScanLookback::element_bytes(p) <= d.shared_bytes - 2048 &&
            ceil_div(p.kept(), lines(p, d)) <= INT32_MAX;
   }
   // So many lines that a tile begins where 128 bytes do, or 16, if that leaves it large; few where there is not enough for all processors.
-  static int lines(const Problem &p, const Device &d) {
+  static int lines(const Problem &p, const Device &d) { return lines(p, d, room(p, threads(p))); }
+  static int lines(const Problem &p, const Device &d, int room) {
     const int64_t n = fastest(p, Role::S)->extent, each = ceil_div(p.kept(), 2 * d.processors);
     const int64_t least = std::max<int64_t>(1, 256 * vector_of(p, true) / n);
-    const int64_t most = std::min(room(p, threads(p)) / n, std::max(each, least));
+    const int64_t most = std::min(room / n, std::max(each, least));
     for (const int64_t bytes : {128, 16}) {
       const int64_t step = bytes / std::gcd(bytes, n * bytes_of(p.in[0])), whole = most / step * step;
       if (whole * 8 >= most * 7) return int(whole);
