@@ -26,6 +26,9 @@
 #include "kernels/scan_along.cuh"
 #include "kernels/scan_columns.cuh"
 #include "kernels/scan_lookback.cuh"
+#include "kernels/scan_tcu_lookback.cuh"
+#include "kernels/scan_tcu_segmented.cuh"
+#include "kernels/scan_tcu_three_launches.cuh"
 #include "kernels/scan_tiles.cuh"
 #include "kernels/segmented_balanced.cuh"
 #include "kernels/segmented_general.cuh"
@@ -92,8 +95,15 @@ std::shared_ptr<const void> prepare(const Problem &p, const LaunchConfig &config
   return prepared;
 }
 
+template <class Row>
 void launch_row(const Plan &plan, const Execution &e, Backend &) {
-  launch_plan(*static_cast<const Prepared *>(plan.prepared.get()), plan, e);
+  const auto &prepared = *static_cast<const Prepared *>(plan.prepared.get());
+  if constexpr (requires { Row::kLaunches; }) {
+    Plan one = plan;
+    for (int k = 0; k < Row::kLaunches; ++k) one.config = Row::launch_of(plan.problem, plan.config, k), launch_plan(prepared, one, e);
+  } else {
+    launch_plan(prepared, plan, e);
+  }
 }
 
 bool compiled(const Plan &plan) { return static_cast<const Prepared *>(plan.prepared.get())->function.compiled; }
@@ -125,7 +135,7 @@ constexpr Kernel row(const char *name, Family family) {
   bool (*suits)(const Problem &, const Device &) = nullptr;
   if constexpr (requires { Row::suits; }) suits = Row::suits;
   if (family == Family::broadcast && !std::is_same_v<Row, rows::BroadcastGeneral>) suits = suits_broadcast<Row>;
-  return {name, family, Row::accepts, Row::configure, prepare<Row>, launch_row, compiled, suits};
+  return {name, family, Row::accepts, Row::configure, prepare<Row>, launch_row<Row>, compiled, suits};
 }
 
 constexpr Kernel table[] = {
@@ -155,6 +165,9 @@ constexpr Kernel table[] = {
     row<rows::ScanLookback>("scan.lookback", Family::scan),
     row<rows::ScanLines>("scan.lines", Family::scan),
     row<rows::ScanGeneral>("scan.general", Family::scan),
+    row<rows::ScanTcuSegmented>("scan.tcu.segmented", Family::scan),  // as sliding_shared, and these
+    row<rows::ScanTcuLookback>("scan.tcu.lookback", Family::scan),
+    row<rows::ScanTcuThreeLaunches>("scan.tcu.three_launches", Family::scan),
     row<rows::SegmentedBalanced>("segmented.balanced", Family::segmented),
     row<rows::SegmentedGeneral>("segmented.general", Family::segmented),
 };

@@ -1,0 +1,60 @@
+// scan.tcu.lookback: sums along long lines of a contiguous S mode ('S', 'S K'), read once; 16-bit floats and 8-bit integers, on tensor
+// cores. scan.lookback with its tiles added up and scanned by products (kernels/scan_tcu_part.cuh): what comes before a tile is found out,
+// and waited for, as there, and so are the workspace and the order of blocks. For pins.
+// In place: a tile is read before it is written.
+#pragma once
+#include "kernels/scan_tcu_part.cuh"
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+template <class Map, class Op, class Acc, class Out, class Index, Across kAcross>
+struct scan_tcu_lookback {
+  using F = ScanFold<Op, Acc, Index>;
+  using Lines = TensorLine<Map, F, Out, Index>;
+  using LookBack = scan_lookback<Map, Op, Acc, Out, Index>;
+  using W = Published<Acc>;
+  static constexpr int kResident = Lines::Part::kResident, kWarps = Lines::Part::kWarps;
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    TCU_DYNAMIC_SHARED(Slot, shared);
+    TCU_SHARED(uint64_t, barrier, 1);
+    TCU_SHARED(Acc, sums, kWarps);
+    TCU_SHARED(Acc, earlier, 1);
+    const Arrival arrival(barrier);
+    const Index tiles = Index(p.kept) * Index(p.split), block = Index(block_in_order(static_cast<unsigned *>(p.zeroed)));
+    uint64_t *const published = static_cast<uint64_t *>(p.zeroed) + 2, *const before = published + int64_t(tiles) * W::kWords;
+    if (block == 0) return LookBack::look_back(p, tiles, published, before);
+
+    const Index number = p.kept == 1 ? Index(0) : (block - 1) / Index(p.split);
+    const typename Lines::Tile tile(p, shared, number, block - 1 - number * Index(p.split));
+    tile.fetch(arrival, p);
+    const auto part = Lines::part(tile);
+    const Acc sum = part.sum(part.begin);
+    if (Lines::Part::lane() == 0) sums[threadIdx.x / 32] = sum;
+    __syncthreads();
+    if (threadIdx.x == 0) LookBack::exchange(published, before, block - 1, sums, earlier);
+    __syncthreads();
+    Lines::template scan<kAcross>(p, tile, part, Lines::before(earlier[0], sums));
+    if (!p.reads_out()) tile.drain(p);
+  }
+};
+
+}  // namespace tcu::cuda
+#endif
+
+#if !defined(__CUDACC__)
+namespace tcu::cuda::rows {
+
+struct ScanTcuLookback : ScanTcuLine {
+  static LaunchConfig configure(const Problem &p, const Device &d) {
+    LaunchConfig c = launch("scan.tcu.lookback", p, d);
+    ScanLookback::make_room(p, c);
+    return c;
+  }
+  static Instance instance(const Problem &p, const LaunchConfig &c) { return make_instance(p, "scan_tcu_lookback", arguments(p, c)); }
+};
+
+}  // namespace tcu::cuda::rows
+#endif
