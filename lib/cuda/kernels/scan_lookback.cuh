@@ -138,7 +138,7 @@ struct scan_lookback {
   }
 
   // The sums of a tile's warps, for what comes before the tile.
-  TCU_DEVICE static void exchange(uint64_t *published, uint64_t *before, Index tile, const Acc *sums, Acc *earlier) {
+  TCU_DEVICE static void exchange(uint64_t *published, uint64_t *before, Index tile, const State *sums, State *earlier) {
     uint64_t *const answer = before + int64_t(tile) * W::kWords;
     W::publish(published + int64_t(tile) * W::kWords, fold_all<kWarps>(sums));
     *earlier = W::ask(answer).wait(answer);
