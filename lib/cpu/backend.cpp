@@ -25,7 +25,9 @@ const std::vector<Kernel> &registry() {
   static const std::vector<Kernel> rows{
       cpu::broadcast_flat(), cpu::broadcast_transpose(), cpu::broadcast_general(),
       cpu::reduce_split(), cpu::reduce_small(), cpu::reduce_contiguous(), cpu::reduce_strided(), cpu::reduce_general(),
-      cpu::scan_split(), cpu::scan_contiguous(), cpu::scan_strided(), cpu::scan_general(), cpu::segmented_general(),
+      cpu::scan_split(), cpu::scan_contiguous(), cpu::scan_strided(), cpu::scan_general(),
+      cpu::scan_matmulscan(),  // after what takes everything: for pins alone
+      cpu::segmented_general(),
   };
   return rows;
 }

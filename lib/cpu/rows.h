@@ -16,6 +16,7 @@ Kernel scan_split();
 Kernel scan_contiguous();
 Kernel scan_strided();
 Kernel scan_general();
+Kernel scan_matmulscan();
 Kernel segmented_general();
 
 }  // namespace tcu::cpu

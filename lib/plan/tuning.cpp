@@ -38,6 +38,7 @@ constexpr Tuning table[] = {
     {"scan.tcu.segmented",       0, 0, 0, 1},  // quads put together by shuffles (1) or by products (2): untuned
     {"scan.tcu.lookback",        0, 0, 0, 1},  // as that
     {"scan.tcu.three_launches",  0, 0, 0, 1},  // as that
+    {"scan.matmulscan",     0,    0,     0, 16},  // s: the tensor cores'
     {"segmented.balanced",  0,    0,     4},   // as many as are resident
     {"segmented.general",   0,    0,     16},  // untuned
     {nullptr,               0,    0,     8},
