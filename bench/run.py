@@ -316,6 +316,8 @@ def main():
     groups = [e.name for e in timed] or args.group or ([] if args.case else GROUPS[device, args.quick])
     wanted = {w: c for w, c in PEERS[device].items() if args.peers is None or w in args.peers.split(",")}
 
+    if len(timed) < len(experiments) and not args.no_build:
+        build(["tcu_matmul_counts"])
     points, lines, peers = [], [], []
     if timed or not experiments:
         if not args.no_build:
