@@ -8,7 +8,7 @@ namespace tcu::cuda {
 namespace {
 
 template <class P>
-void fill(P &to, const Prepared &prepared, const Plan &plan, const Execution &e) {
+void fill(P &to, const Prepared &prepared, const Plan &plan, const LaunchConfig &config, const Execution &e) {
   const Problem &p = plan.problem;
   to.out = e.at.out, to.second = e.at.second, to.workspace = e.workspace, to.zeroed = e.zeroed;
   for (int i = 0; i < p.n_inputs; ++i) to.in[i] = e.at.in[i];
@@ -24,12 +24,12 @@ void fill(P &to, const Prepared &prepared, const Plan &plan, const Execution &e)
     mode.weight = p.n_operands() > p.position_operand() ? m.stride[p.position_operand()] : 0;
     if (m.extent > 0) mode.divisor = divisor(m.extent, p.index_bits);
   }
-  to.split = plan.config.split, to.lanes = plan.config.lanes, to.detail = plan.config.detail;
-  to.chunk = to.split > 1 ? plan.config.chunk : to.folded;  // uncut: all of it
+  to.split = config.split, to.lanes = config.lanes, to.detail = config.detail;
+  to.chunk = to.split > 1 ? config.chunk : to.folded;  // uncut: all of it
   to.flags = (p.reads_out ? kReadsOut : 0) | (p.scan.exclusive ? kExclusive : 0) | (p.scan.reverse ? kReverse : 0) |
              (plan.post != DType::bool_ && !is_one(e.alpha, plan.post) ? kScales : 0) | (p.op == ReduceOp::std ? kRoot : 0) |
              (p.op == ReduceOp::mean ? kMean : 0) | (p.op == ReduceOp::sumexp ? kNoLog : 0) |
-             (plan.config.floods ? kFloods : 0);
+             (config.floods ? kFloods : 0);
   to.selector = prepared.selector;
   to.correction = e.correction;
   store_compute(to.alpha.bytes, plan.post, e.alpha);
@@ -42,10 +42,10 @@ void fill(P &to, const Prepared &prepared, const Plan &plan, const Execution &e)
 }
 
 template <class P>
-void fill_and_launch(const Prepared &prepared, const Plan &plan, const Execution &e) {
+void fill_and_launch(const Prepared &prepared, const Plan &plan, const LaunchConfig &config, const Execution &e) {
   P params = {};
-  fill(params, prepared, plan, e);
-  launch(prepared.function, plan.config, &params, e.stream);
+  fill(params, prepared, plan, config, e);
+  launch(prepared.function, config, &params, e.stream);
 }
 
 }  // namespace
@@ -57,11 +57,11 @@ ParamSize size_for(const Problem &p, size_t n_parameters) {
   return ParamSize::large;
 }
 
-void launch_plan(const Prepared &prepared, const Plan &plan, const Execution &e) {
+void launch_plan(const Prepared &prepared, const Plan &plan, const LaunchConfig &config, const Execution &e) {
   switch (prepared.size) {
-    case ParamSize::small: return fill_and_launch<ParamsSmall>(prepared, plan, e);
-    case ParamSize::medium: return fill_and_launch<ParamsMedium>(prepared, plan, e);
-    case ParamSize::large: return fill_and_launch<ParamsLarge>(prepared, plan, e);
+    case ParamSize::small: return fill_and_launch<ParamsSmall>(prepared, plan, config, e);
+    case ParamSize::medium: return fill_and_launch<ParamsMedium>(prepared, plan, config, e);
+    case ParamSize::large: return fill_and_launch<ParamsLarge>(prepared, plan, config, e);
   }
 }
 

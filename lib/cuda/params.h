@@ -16,7 +16,7 @@ struct Prepared {
 };
 
 ParamSize size_for(const Problem &p, size_t n_parameters);
-// Fills Params of the prepared size and launches.
-void launch_plan(const Prepared &prepared, const Plan &plan, const Execution &execution);
+// Fills Params of the prepared size and launches. config: the plan's, or that of one of the launches that it is made of.
+void launch_plan(const Prepared &prepared, const Plan &plan, const LaunchConfig &config, const Execution &execution);
 
 }  // namespace tcu::cuda

@@ -1,7 +1,7 @@
 // What the launchers beside the kernels (kernels/*.cuh) are written with. A row of the registry is a struct with
 //   accepts(Problem, Device), configure(Problem, Device), instance(Problem, LaunchConfig) and, if a row further down is the better one for
-//   some of what it accepts, suits(Problem, Device); and, if an execution is several launches, how many, kLaunches, and what the k-th is
-//   like, launch_of(Problem, LaunchConfig, k)
+//   some of what it accepts, suits(Problem, Device); and, if an execution is several launches of the one function,
+//   each_launch(Plan, f), which calls f(LaunchConfig) for each,
 // and rows.cpp turns it into a Kernel.
 #pragma once
 #include <algorithm>

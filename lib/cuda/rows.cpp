@@ -29,6 +29,7 @@
 #include "kernels/scan_tcu_lookback.cuh"
 #include "kernels/scan_tcu_segmented.cuh"
 #include "kernels/scan_tcu_three_launches.cuh"
+#include "kernels/scan_tcu_matmulscan.cuh"
 #include "kernels/scan_tiles.cuh"
 #include "kernels/segmented_balanced.cuh"
 #include "kernels/segmented_general.cuh"
@@ -95,15 +96,14 @@ std::shared_ptr<const void> prepare(const Problem &p, const LaunchConfig &config
   return prepared;
 }
 
-template <class Row>
 void launch_row(const Plan &plan, const Execution &e, Backend &) {
+  launch_plan(*static_cast<const Prepared *>(plan.prepared.get()), plan, plan.config, e);
+}
+// Of a row whose plans are several launches of the one function.
+template <class Row>
+void launch_each(const Plan &plan, const Execution &e, Backend &) {
   const auto &prepared = *static_cast<const Prepared *>(plan.prepared.get());
-  if constexpr (requires { Row::kLaunches; }) {
-    Plan one = plan;
-    for (int k = 0; k < Row::kLaunches; ++k) one.config = Row::launch_of(plan.problem, plan.config, k), launch_plan(prepared, one, e);
-  } else {
-    launch_plan(prepared, plan, e);
-  }
+  Row::each_launch(plan, [&](const LaunchConfig &config) { launch_plan(prepared, plan, config, e); });
 }
 
 bool compiled(const Plan &plan) { return static_cast<const Prepared *>(plan.prepared.get())->function.compiled; }
@@ -135,7 +135,9 @@ constexpr Kernel row(const char *name, Family family) {
   bool (*suits)(const Problem &, const Device &) = nullptr;
   if constexpr (requires { Row::suits; }) suits = Row::suits;
   if (family == Family::broadcast && !std::is_same_v<Row, rows::BroadcastGeneral>) suits = suits_broadcast<Row>;
-  return {name, family, Row::accepts, Row::configure, prepare<Row>, launch_row<Row>, compiled, suits};
+  void (*launch)(const Plan &, const Execution &, Backend &) = launch_row;
+  if constexpr (requires { &Row::template each_launch<void (*)(const LaunchConfig &)>; }) launch = launch_each<Row>;
+  return {name, family, Row::accepts, Row::configure, prepare<Row>, launch, compiled, suits};
 }
 
 constexpr Kernel table[] = {
@@ -168,6 +170,7 @@ constexpr Kernel table[] = {
     row<rows::ScanTcuSegmented>("scan.tcu.segmented", Family::scan),  // as sliding_shared, and these
     row<rows::ScanTcuLookback>("scan.tcu.lookback", Family::scan),
     row<rows::ScanTcuThreeLaunches>("scan.tcu.three_launches", Family::scan),
+    row<rows::ScanTcuMatmulscan>("scan.tcu.matmulscan", Family::scan),
     row<rows::SegmentedBalanced>("segmented.balanced", Family::segmented),
     row<rows::SegmentedGeneral>("segmented.general", Family::segmented),
 };

@@ -80,17 +80,20 @@ struct scan_tcu_three_launches {
 namespace tcu::cuda::rows {
 
 struct ScanTcuThreeLaunches : ScanTcuLine {
-  static constexpr int kLaunches = 3;
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c = launch("scan.tcu.three_launches", p, d);
     c.grid = c.split * p.kept();
     c.workspace_bytes = size_t(c.grid * bytes_of(p.acc));
     return c;
   }
-  static LaunchConfig launch_of(const Problem &p, LaunchConfig c, int k) {
-    c.lanes = k + 1;
-    if (k == 1) c.grid = p.kept(), c.shared_bytes = 0;
-    return c;
+  template <class Launch>
+  static void each_launch(const Plan &plan, Launch launch) {
+    for (int k = 0; k < 3; ++k) {
+      LaunchConfig c = plan.config;
+      c.lanes = k + 1;
+      if (k == 1) c.grid = plan.problem.kept(), c.shared_bytes = 0;
+      launch(c);
+    }
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) { return make_instance(p, "scan_tcu_three_launches", arguments(p, c)); }
 };
