@@ -282,8 +282,8 @@ def counted_rows(most=1 << 16):
             who, (products, depth, right) = "tcuops", library[s, n]
             correct = correct and right and (products, depth) == as_published
         rows.append({"family": "scan", "case": f"s={s} k={k}", "shape": [n], "dims": [1],
-                     "dtype": "f64" if who == "tcuops" else "i64", "expr": "cumsum(a)", "who": who, "kernel": f"s = {s}", "us": None,
-                     "products": products, "products_bound": -(-2 * n // (s * (s - 1))) + 2 * k - 1,
+                     "dtype": "f64" if who == "tcuops" else "i64", "expr": "cumsum(a)", "who": who, "kernel": f"s = {s}",
+                     "pinned": who == "tcuops", "us": None, "products": products, "products_bound": -(-2 * n // (s * (s - 1))) + 2 * k - 1,
                      "depth": depth, "depth_bound": 2 * k - 1, "correct": correct})
     return rows
 
