@@ -32,7 +32,7 @@ auto scan_line_of(int s, std::integer_sequence<int, i...>) {
 }
 
 bool accepts(const Problem &p, const Device &) {
-  return p.modes.size() > 0 && p.op == ReduceOp::sum && (p.acc == DType::f32 || p.acc == DType::f64);
+  return p.modes.size() > 0 && p.op == ReduceOp::sum && !p.gated() && (p.acc == DType::f32 || p.acc == DType::f64);
 }
 void cut(Grid &g, int s, int64_t) {
   if (g.n) g.set_step(s, g.axis[s].extent);

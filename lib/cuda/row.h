@@ -52,6 +52,13 @@ inline int resident_blocks(const Problem &p, int most, int states) {
   return resident_blocks(most, appends(p), states, state_bytes(p), bytes_of(p.acc));
 }
 
+// Bytes that an element takes in shared memory, where its output takes the place of an input as wide.
+inline int tile_bytes(const Problem &p) {
+  int bytes = 0;
+  for (int i = 0; i < p.n_inputs; ++i) bytes += bytes_of(p.in[i]);
+  return bytes + (std::any_of(p.in, p.in + p.n_inputs, [&](DType d) { return bytes_of(d) == bytes_of(p.out); }) ? 0 : bytes_of(p.out));
+}
+
 // Elements of one step: kVector of device/map.cuh.
 int vector_of(const Problem &p, bool with_out);
 // The fastest mode of a role, or null.

@@ -1,9 +1,16 @@
 // Neighbours along one mode, of every input, in shared memory; and in their place what becomes of them.
 #pragma once
 #include "device/bulk.cuh"
-#include "device/stages.cuh"
+#include "device/map.cuh"
 
 namespace tcu::cuda {
+
+// Bytes that an element's inputs take.
+template <class Inputs> struct bytes_of_all;
+template <> struct bytes_of_all<Types<>> { static constexpr int value = 0; };
+template <class T, class... R> struct bytes_of_all<Types<T, R...>> {
+  static constexpr int value = int(sizeof(T)) + bytes_of_all<Types<R...>>::value;
+};
 
 // Bytes of an element's inputs that lie before its output: the output takes the place of the first input that is as wide.
 template <class Out>

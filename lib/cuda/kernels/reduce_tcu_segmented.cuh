@@ -212,7 +212,7 @@ inline bool on_tensor_cores(const Problem &p, const Device &d) {
       default: return false;
     }
   };
-  if (d.major < 8 || p.n_inputs < 1 || p.second != DType::none || (p.op != ReduceOp::sum && p.op != ReduceOp::mean)) return false;
+  if (d.major < 8 || p.n_inputs < 1 || p.gated() || p.second != DType::none || (p.op != ReduceOp::sum && p.op != ReduceOp::mean)) return false;
   if (!multiplies(p.in[0], p.acc)) return false;
   const TypedExpr map = infer(*p.expr, p.in, p.n_inputs);
   return p.n_inputs == 1 ? map.steps.size() == 1 && map.steps[0].kind == Step::Kind::input : p.n_inputs == 2 && is_product(map);

@@ -375,13 +375,6 @@ struct ScanColumns {
     int vector, across, detail, shared_bytes;
     bool by_machine;  // all operands' tiles are copied so
   };
-  // That an element takes in shared memory.
-  static int element_bytes(const Problem &p) {
-    int bytes = 0;
-    bool has_out = false;
-    for (int i = 0; i < p.n_inputs; ++i) bytes += bytes_of(p.in[i]), has_out |= bytes_of(p.in[i]) == bytes_of(p.out);
-    return bytes + (has_out ? 0 : bytes_of(p.out));
-  }
   // Whether the operand is contiguous across, and a tile's rows, where they do not follow each other, are whole words of 16 bytes.
   static bool by_machine(const Problem &p, int operand, bool flat) {
     const int bytes = bytes_of(p.dtype(operand));
@@ -397,7 +390,7 @@ struct ScanColumns {
     for (int i = 0; i < p.n_inputs; ++i) widest = std::max(widest, bytes_of(p.in[i])), least = std::min(least, bytes_of(p.in[i]));
     const Mode &along = *fastest(p, Role::S);
     const int64_t extent = p.modes[0].extent, outer = p.kept() / extent, n = along.extent;
-    const int element = element_bytes(p), state = scan_state_bytes(p);
+    const int element = tile_bytes(p), state = scan_state_bytes(p);
     const int full = std::max(1, std::min(vector_of(p, true), 16 / std::max(state, 4)));
     bool flat = true, aligned = true;
     for (int k = 0; k <= p.n_inputs; ++k) flat &= along.stride[k] == extent, aligned &= in_16(p, k);
@@ -467,7 +460,7 @@ struct ScanColumns {
   // Short columns, of which a tile would hold few elements, and rows that begin anywhere, where threads enough read them one by one.
   static bool suits(const Problem &p, const Device &d) {
     const Shape s = shape(p, d);
-    const bool long_enough = s.width * s.height * element_bytes(p) >= kColumnBytes / 4;
+    const bool long_enough = s.width * s.height * tile_bytes(p) >= kColumnBytes / 4;
     return long_enough && (s.by_machine || p.kept() < int64_t(d.processors) * 64);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {

@@ -156,7 +156,7 @@ struct ScanTcu {
     return p.op == ReduceOp::sum && p.n_inputs == 1 && bytes_of(p.in[0]) <= 2 && rows::on_tensor_cores(p, d);
   }
   static int64_t tile(const Problem &p) {
-    const int element = ScanLookback::element_bytes(p);
+    const int element = tile_bytes(p);
     return tensor_tile(bytes_of(p.in[0]), element, element > bytes_of(p.out));
   }
   // How quads are put together: the tuning table's factor, 1 by shuffles, 2 by products.
@@ -164,10 +164,10 @@ struct ScanTcu {
   static LaunchConfig launch(const char *row, const Problem &p, const Device &d) {
     LaunchConfig c;
     c.block = kScanBlock, c.vector = vector_of(p, true), c.chunk = tile(p), c.variant = tuning(row, d, bytes_of(p.in[0])).factor;
-    c.shared_bytes = int(c.chunk * ScanLookback::element_bytes(p));
+    c.shared_bytes = int(c.chunk * tile_bytes(p));
     return c;
   }
-  static bool fits(const Problem &p, const Device &d) { return tile(p) * ScanLookback::element_bytes(p) <= d.shared_bytes - 2048; }
+  static bool fits(const Problem &p, const Device &d) { return tile(p) * tile_bytes(p) <= d.shared_bytes - 2048; }
   static std::vector<std::string> arguments(const Problem &p, const LaunchConfig &c) {
     return {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p), across(c)};
   }

@@ -115,7 +115,7 @@ struct scan_tiles {
 namespace tcu::cuda::rows {
 
 struct ScanTiles {
-  static bool single(const Problem &p) { return p.n_inputs == 1 && ScanLookback::element_bytes(p) == bytes_of(p.out); }
+  static bool single(const Problem &p) { return p.n_inputs == 1 && tile_bytes(p) == bytes_of(p.out); }
   // Lines that are long for a tile get one of twice as many threads.
   static int threads(const Problem &p) {
     return single(p) && fastest(p, Role::S)->extent > room(p, kScanBlock) ? 2 * kScanBlock : kScanBlock;
@@ -133,7 +133,7 @@ struct ScanTiles {
   static bool accepts(const Problem &p, const Device &d) {
     if (!dense(p)) return false;
     const int64_t all = threads(p), places = ScanLookback::tile(p) / kScanBlock * all;
-    return fastest(p, Role::S)->extent <= room(p, int(all)) && places * ScanLookback::element_bytes(p) <= d.shared_bytes - 2048 &&
+    return fastest(p, Role::S)->extent <= room(p, int(all)) && places * tile_bytes(p) <= d.shared_bytes - 2048 &&
            ceil_div(p.kept(), lines(p, d)) <= INT32_MAX;
   }
   // So many lines that a tile begins where 128 bytes do, or 16, if that leaves it large; few where there is not enough for all processors.
@@ -153,7 +153,7 @@ struct ScanTiles {
     c.block = threads(p), c.vector = vector_of(p, true), c.detail = lines(p, d);
     c.grid = ceil_div(p.kept(), c.detail);
     const int64_t places = c.block * c.vector * tile_items(int(c.detail * fastest(p, Role::S)->extent), c.vector, c.block);
-    c.shared_bytes = int((single(p) ? places : ScanLookback::tile(p)) * ScanLookback::element_bytes(p));
+    c.shared_bytes = int((single(p) ? places : ScanLookback::tile(p)) * tile_bytes(p));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
