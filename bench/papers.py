@@ -39,6 +39,7 @@ class Experiment(NamedTuple):
 REDUCE_SCAN = (("reduction", {"family": "segmented_reduce"}), ("scan", {"family": "segmented_scan"}))
 HALF_FLOAT = (("float16", {"dtype": "f16"}), ("float32", {"dtype": "f32"}))
 RECURRENCE, SINGLE_PASS, SPLIT = "reduce.tcu.recurrence", "reduce.tcu.single_pass", "reduce.tcu.split"
+SCAN_TCU = "scan.tcu.segmented"
 VIRTUAL = ("reduce.virtual",)
 SLIDING = ("broadcast.*", "broadcast.sliding_register", "broadcast.sliding_shared")
 CUB_PARTS = ("*WarpReduce*", "*BlockReduce*", "*WarpScan*", "*BlockScan*")
@@ -59,15 +60,15 @@ EXPERIMENTS = (
     Experiment("dakkak_fig10", "Segmented sum of 2^30 float16", DAKKAK, "Fig. 10", "segment", ("elements",),
                ("reduce.tcu.*",), peers=("cub",)),
     Experiment("dakkak_fig11", "Short segments of 2^30 float16", DAKKAK, "Fig. 11", "segment", ("elements",),
-               ("reduce.tcu.*", "scan.tcu"), REDUCE_SCAN, CUB_PARTS),
+               ("reduce.tcu.*", SCAN_TCU), REDUCE_SCAN, CUB_PARTS),
     Experiment("dakkak_fig12", "Segmented scan of 2^30 float16", DAKKAK, "Fig. 12", "segment", ("elements",),
-               ("scan.tcu",), peers=("cub",)),
+               (SCAN_TCU, "scan.tcu.lookback"), peers=("cub",)),
     Experiment("dakkak_fig13", "Full sum of float16", DAKKAK, "Fig. 13", "size", ("elements",),
                ("reduce.tcu.*",), peers=("cub",)),
     Experiment("dakkak_fig14", "Full scan of float16", DAKKAK, "Fig. 14", "size", ("elements",),
-               ("scan.tcu", "scan.*matmulscan"), peers=("cub",)),
+               ("scan.tcu.*", "scan.*matmulscan"), peers=("cub",)),
     Experiment("dakkak_power", "Energy of segmented sum and scan of 2^30 float16", DAKKAK, "Sec. 6.3", "segment",
-               ("joule",), ("reduce.tcu.*", "scan.tcu"), REDUCE_SCAN, ("cub",)),
+               ("joule",), ("reduce.tcu.*", SCAN_TCU), REDUCE_SCAN, ("cub",)),
     Experiment("navarro_fig3", "Recurrence by chain length and block size, 2^20 float16", NAVARRO, "Fig. 3", "chain",
                ("us",), (RECURRENCE,), lacks=(BLOCKS,), sweep=CHAIN_BLOCK),
     Experiment("navarro_fig5", "Single pass by chain length and block size, 2^20 float16", NAVARRO, "Fig. 5", "chain",

@@ -95,3 +95,50 @@ TEST_CASE("segments: what is refused") {
   FAILS(TCU_ERROR_EXPR, tcu_segmented_reduce(context(), out, TCU_REDUCE_SUM, nullptr, 0, x, 0, offsets, nullptr));
   CHECK(out.get() == std::vector<float>{5, 6});
 }
+
+TEST_CASE("segments: scans of each for itself") {
+  const Array<float> x({7}, {1, 2, 3, 4, 5, 6, 7});
+  const Array<int32_t> offsets({4}, {0, 2, 2, 6});  // the last element is behind them: a segment of its own
+  Array<float> sums({7}, repeated(7, -1.0f));
+  const auto scanned = [&](uint32_t flags, tcu_reduce_op_t op = TCU_REDUCE_SUM) {
+    tcu_options_t o = options();
+    o.scan_flags = flags;
+    OK(tcu_segmented_scan(context(), sums, op, nullptr, 1, x, 0, offsets, &o));
+    return sums.get();
+  };
+  CHECK(scanned(0) == std::vector<float>{1, 3, 3, 7, 12, 18, 7});
+  CHECK(scanned(TCU_SCAN_EXCLUSIVE) == std::vector<float>{0, 1, 0, 3, 7, 12, 0});
+  CHECK(scanned(TCU_SCAN_REVERSE) == std::vector<float>{3, 2, 18, 15, 11, 6, 7});
+  CHECK(scanned(TCU_SCAN_REVERSE | TCU_SCAN_EXCLUSIVE) == std::vector<float>{2, 0, 15, 11, 6, 0, 0});
+  CHECK(scanned(0, TCU_REDUCE_PROD) == std::vector<float>{1, 2, 3, 12, 60, 360, 7});
+  const Array<int64_t> wild({4}, {-3, 5, 1, 99});
+  OK(tcu_segmented_scan(context(), sums, TCU_REDUCE_SUM, nullptr, 1, x, 0, wild, nullptr));
+  CHECK(sums.get() == std::vector<float>{1, 2, 5, 9, 14, 6, 13});
+
+  const Array<float> rows({2, 3}, {1, 10, 2, 20, 3, 30});
+  const Array<int64_t> two({3}, {0, 1, 3});
+  Array<float> out({2, 3}, repeated(6, 0.0f));
+  const Expr twice({input(0), input(0), op(TCU_OP_ADD)});
+  OK(tcu_segmented_scan(context(), out, TCU_REDUCE_SUM, twice, 1, rows, 1, two, nullptr));
+  CHECK(out.get() == std::vector<float>{2, 20, 4, 40, 10, 100});
+}
+
+TEST_CASE("segments: what a scan of them refuses") {
+  const Array<float> x({4}, {1, 2, 3, 4});
+  const Array<int32_t> offsets({2}, {0, 4});
+  const Array<int16_t> narrow({2}, {0, 4});
+  Array<float> out({4}, repeated(4, -1.0f));
+  const auto status = [&](tcu_reduce_op_t op, const tcu_tensor_t *at, int32_t dim, uint32_t flags = 0, int32_t n = 1) {
+    tcu_options_t o = options();
+    o.scan_flags = flags;
+    return std::string(tcu_status_name(tcu_segmented_scan(context(), out, op, nullptr, n, x, dim, at, &o)));
+  };
+  CHECK(status(TCU_REDUCE_SUM, nullptr, 0) == "TCU_ERROR_NULL");
+  CHECK(status(TCU_REDUCE_SUM, narrow, 0) == "TCU_ERROR_DTYPE");
+  CHECK(status(TCU_REDUCE_SUM, offsets, -1) == "TCU_ERROR_DIM");
+  CHECK(status(TCU_REDUCE_MEAN, offsets, 0) == "TCU_ERROR_OP");
+  CHECK(status(TCU_REDUCE_RECURRENCE, offsets, 0) == "TCU_ERROR_OPTION");
+  CHECK(status(TCU_REDUCE_SUM, offsets, 0, TCU_SCAN_SEGMENTED) == "TCU_ERROR_OPTION");
+  CHECK(status(TCU_REDUCE_SUM, offsets, 0, 0, 0) == "TCU_ERROR_EXPR");
+  CHECK(out.get() == repeated(4, -1.0f));
+}

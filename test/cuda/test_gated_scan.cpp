@@ -112,3 +112,34 @@ TEST_CASE("cuda: a recurrence whose factors' products underflow", "[cuda][scan][
     return tcu_scan(context(), &o, TCU_REDUCE_RECURRENCE, nullptr, 2, inputs, 0, &with);
   }, 1e-5);
 }
+
+TEST_CASE("cuda: scans of segments by offsets", "[cuda][scan][gated]") {
+  NEEDS_CUDA();
+  Rng rng(19);
+  std::vector<int> runs;
+  for (const Sizes &extents : {Sizes{1}, Sizes{5000}, Sizes{40000}, Sizes{70, 300}}) {
+    const int dim = int(extents.size()) - 1;
+    const int64_t n = extents[size_t(dim)];
+    std::vector<int64_t> cuts{0};
+    while (cuts.back() < n) cuts.push_back(std::min(n, cuts.back() + support::pick(rng, 0, 60)));
+    const bool narrow = support::chance(rng, 50), reverse = support::chance(rng, 50);
+    Tensor at(rng, narrow ? TCU_INT32 : TCU_INT64, {int64_t(cuts.size())}, false, true), in(rng, TCU_FLOAT32, extents, false, true),
+        out(rng, TCU_FLOAT32, extents, false, true);
+    size_t next = 0;
+    at.fill([&] { return double(cuts[next++]); });
+    in.fill([&] { return double(support::pick(rng, -4, 4)); });
+    Sizes along(extents.size(), 1);
+    along[size_t(dim)] = n;
+    std::vector<double> begins(size_t(n), 0.0);
+    for (const int64_t cut : cuts)
+      if (cut - reverse >= 0 && cut - reverse < n) begins[size_t(cut - reverse)] = 1;
+    const auto expected = oracle::scan_lines(extents, {oracle::Tensor(along, begins), in.values()}, {dim, false, reverse}, 0,
+                                             oracle::segmented(oracle::Fold::sum, 0));
+    tcu_options_t options = TCU_OPTIONS_INIT;
+    options.scan_flags = reverse ? TCU_SCAN_REVERSE : 0;
+    const tcu_tensor_t o = out.view(), x = in.view(), offsets = at.view();
+    on_every_kernel("scan", out, expected, options, runs, "by offsets", [&](const tcu_options_t &with) {
+      return tcu_segmented_scan(context(), &o, TCU_REDUCE_SUM, nullptr, 1, &x, dim, &offsets, &with);
+    });
+  }
+}

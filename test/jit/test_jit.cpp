@@ -61,6 +61,7 @@ class NoBackend final : public Backend {
   void event_destroy(void *) override { std::abort(); }
   void event_record(void *, void *) override { std::abort(); }
   float event_elapsed(void *, void *) override { std::abort(); }
+  void mark_segments(const SegmentMarks &, void *) override {}
   void matmul(const Matmul &, void *) override { std::abort(); }
 
  private:

@@ -88,6 +88,7 @@ class FakeBackend : public Backend {
   void event_destroy(void *) override {}
   void event_record(void *, void *) override {}
   float event_elapsed(void *, void *) override { return 0; }
+  void mark_segments(const SegmentMarks &, void *) override {}
   void matmul(const Matmul &, void *) override {}
   Log &log;
   char zeroed[Scratch::kZeroed] = {}, rest[Scratch::kRest];
