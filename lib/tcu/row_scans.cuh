@@ -111,15 +111,12 @@ TCU_WARP Below<Sum> sum_below(Sum v, bool marked, int lane) {
   return {group > 0 ? below : Sum(0), lower == 0};
 }
 
-// The same of quads by products, none of them marked: their elements come as they are.
-template <class T>
-TCU_WARP typename RowScan<T>::Sum sum_below_by_products(const Piece &x, int lane) {
-  using Sum = typename RowScan<T>::Sum;
-  RowSums<T> quad;
-  quad.add(x);
+// The same of quads by products, none of them marked; all lanes of a quad have its sum.
+template <class Sum>
+TCU_WARP Sum sum_below_by_products(Sum v, int lane) {
   // column q of B has the sum of quad q, in a row for each of its parts; D's rows are all the same
   const int member = mma::member_of(lane);
-  const Tf32Parts parts(Piece{{Tf32Parts::bits_of(float(quad.sum()))}});
+  const Tf32Parts parts(Piece{{Tf32Parts::bits_of(float(v))}});
   const uint32_t part = member == 0 ? parts.at[0][0] : member == 1 ? parts.at[1][0] : member == 2 ? parts.at[2][0] : 0, b[2] = {part, 0};
   float d[4] = {};
   mma::Instruction<tf32_t>::multiply(d, mma::ones_as_a<tf32_t>().words, b);
@@ -150,8 +147,13 @@ TCU_WARP void scan_piece(const Piece &x, int lane, int at, int n, Acc before, Ac
   const bool finite = Scan::template add_up<Scan::kQuad, kLines>(x, lane, split, s);
   if (sizeof(T) == 1 || __all_sync(0xffffffffu, finite)) {
     const bool starts = kLines && quad_at == 0, marked = starts || (kLines && n - quad_at < Scan::kQuad);
-    if constexpr (kAcross == Across::products && !kLines) finish(E, false, {sum_below_by_products<T>(x, lane), true});
-    else finish(split, starts, sum_below<4, kLines>(s[E - 1], marked, lane));
+    if constexpr (kAcross == Across::products && !kLines) {
+      RowSums<T> quad;
+      quad.add(x);
+      finish(E, false, {sum_below_by_products(quad.sum(), lane), true});
+    } else {
+      finish(split, starts, sum_below<4, kLines>(s[E - 1], marked, lane));
+    }
   } else {
     const bool starts = kLines && at == 0;
     const int split = kLines && n - at < E ? n - at : E;

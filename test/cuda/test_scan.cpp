@@ -106,7 +106,7 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   // and of more tiles of scan.tiles than one, whole numbers of 16 and of 128 bytes and not
   for (const Sizes &extents : {Sizes{3, 5001}, {16, 1700}, {25, 1100}, {104, 300}, {1001, 33}, {3001, 7}})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 0, true, runs); });
-  report("scan", runs);
+  report("scan", runs, "scan.tcu.");
 }
 
 // One line of more tiles (of 3328 elements at most) than are looked back for at once: 128, and 16 on the emulated library; and two

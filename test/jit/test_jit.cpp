@@ -269,7 +269,7 @@ TEST_CASE("jit: every op, and random expressions, under every row that takes the
 }
 
 // No random expression is what these take.
-TEST_CASE("jit: sums of what tensor cores multiply, under every row that takes them [nvrtc]") {
+TEST_CASE("jit: sums and scans of what tensor cores multiply, under every row that takes them [nvrtc]") {
   if (skipped()) return;
   std::vector<Task> tasks;
   std::set<std::string> rows, names;
@@ -298,12 +298,14 @@ TEST_CASE("jit: sums of what tensor cores multiply, under every row that takes t
     sum(in, {640, 300}, {1});
     sum(in, {256, 300}, {0}, in == DType::f16 || in == DType::bf16);
   }
-  for (const DType in : {DType::f16, DType::bf16, DType::f32})
-    for (const DType out : {in, DType::f32}) {
-      Call call;
-      call.tensor(out, {1 << 20, 3}).tensor(in, {1 << 20, 3}).expr({Node::input(0)});
-      add(call.scan(ReduceOp::sum, 0));
-    }
+  const auto scan = [&](DType in, DType out, const Sizes &extents) {
+    Call call;
+    call.tensor(out, extents).tensor(in, extents).expr({Node::input(0)});
+    add(call.scan(ReduceOp::sum, 0, {}));
+  };
+  for (const DType in : {DType::f16, DType::bf16, DType::f32, DType::i8, DType::u8})
+    for (const DType out : {in, DType::f32, DType::i64})
+      for (const Sizes &extents : {Sizes{16, 300}, {100, 300}, {1 << 20, 3}}) scan(in, out, extents);
   for (const Kernel &row : cuda::registry()) CHECK((std::string(row.name).find(".tcu.") == std::string::npos || rows.count(row.name)));
   for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
 }

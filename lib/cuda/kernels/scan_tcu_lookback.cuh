@@ -31,12 +31,13 @@ struct scan_tcu_lookback {
     const typename Lines::Tile tile(p, shared, number, block - 1 - number * Index(p.split));
     tile.fetch(arrival, p);
     const auto part = Lines::part(tile);
-    const Acc sum = part.sum(part.begin);
+    typename Lines::Part::Quads quads;
+    const Acc sum = Lines::template sum<kAcross>(tile, part, quads);
     if (Lines::Part::lane() == 0) sums[threadIdx.x / 32] = sum;
     __syncthreads();
     if (threadIdx.x == 0) LookBack::exchange(published, before, block - 1, sums, earlier);
     __syncthreads();
-    Lines::template scan<kAcross>(p, tile, part, Lines::before(earlier[0], sums));
+    Lines::template scan<kAcross>(p, tile, part, quads, Lines::before(earlier[0], sums));
     if (!p.reads_out()) tile.drain(p);
   }
 };

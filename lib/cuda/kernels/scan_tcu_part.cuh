@@ -2,6 +2,7 @@
 // tensor cores (tcu/row_scans.cuh; Dakkak et al. 2019, "Accelerating reduction and scan using tensor core units", 5: Scan_256N). Block
 // level (their 5.2): every warp adds its part up, and then scans it from what the warps before it come to. Where they keep a warp's scan
 // until that is known, a part is read from shared memory once more, so that it may be longer than registers hold.
+// Of a long line's whole tiles it is known by then what comes before each quad, and whether all is finite: no piece waits for another.
 #pragma once
 #include "device/scan.cuh"
 #include "device/tile.cuh"
@@ -27,9 +28,10 @@ struct TensorPart {
   using Inputs = typename Map::Inputs;
   using T = first_of<Inputs>;
   using Acc = typename F::State;
+  using Sum = typename RowScan<T>::Sum;
   static constexpr int V = kVector<Inputs, Out>, kBytes = bytes_in_tile<Inputs, Out>(), kWarps = kScanBlock / 32;
   static constexpr int E = RowScan<T>::kElements, kPiece = 32 * E;
-  static constexpr int kTile = tensor_tile(sizeof(T), kBytes, kBytes > int(sizeof(Out)));
+  static constexpr int kPieces = tensor_pieces(sizeof(T), kBytes, kBytes > int(sizeof(Out))), kTile = kWarps * kPieces * kPiece;
   static constexpr int kResident = sizeof(T) > 1 ? 4 : 3;  // of kThreads, twice as many of kScanBlock: that spill nothing, or little
   using Data = Tile<Inputs, Out, V, kTile>;
   static_assert(is_identity<Map> && E % V == 0);
@@ -44,14 +46,20 @@ struct TensorPart {
   TCU_DEVICE int place(int k) const { return start + k * kPiece + lane() * E; }
   TCU_DEVICE bool is_there(int k) const { return k < pieces && start + k * kPiece < end; }
 
-  // The lane's elements of the k-th piece, in the order of the scan; zeros before `from` and where there are none.
+  // What the lane has of the k-th piece, in the order of memory.
+  TCU_DEVICE Piece piece_at(int k) const {
+    const uint4 w = *reinterpret_cast<const uint4 *>(data.start + (reverse ? room - E - place(k) : place(k)) * int(sizeof(T)));
+    return {{w.x, w.y, w.z, w.w}};
+  }
+  // In the order of the scan; zeros before `from` and where there are no elements.
   TCU_DEVICE Piece read(int k, int from) const {
     const int at = place(k);
-    const uint4 w = *reinterpret_cast<const uint4 *>(data.start + (reverse ? room - E - at : at) * int(sizeof(T)));
-    Piece x{{w.x, w.y, w.z, w.w}};
+    Piece x = piece_at(k);
     if (reverse) {
       constexpr unsigned turned = sizeof(T) == 1 ? 0x0123 : 0x1032;
-      x = {{__byte_perm(w.w, 0, turned), __byte_perm(w.z, 0, turned), __byte_perm(w.y, 0, turned), __byte_perm(w.x, 0, turned)}};
+      const Piece w = x;
+#pragma unroll
+      for (int i = 0; i < 4; ++i) x.word[i] = __byte_perm(w.word[3 - i], 0, turned);
     }
     if (at < from || at + E > end) {
       constexpr int kBits = 8 * int(sizeof(T));
@@ -73,6 +81,64 @@ struct TensorPart {
 #pragma unroll
     for (int h = 4; h < 32; h *= 2) total = F::combine(total, shuffle_xor(total, h));
     return total;
+  }
+  // What whole parts have in registers between the two: what the part's quads before the lane's come to, in a piece each for a quad's lanes.
+  struct Quads {
+    Sum below[(kPieces + 3) / 4];
+    bool finite;  // all elements of the warp's
+  };
+  // The sum of the warp's elements, to every lane: all its places hold some, in the order of memory.
+  template <Across kAcross>
+  TCU_DEVICE Acc sum_whole(Quads &quads) const {
+    const int member = lane() % 4;
+    Sum all = 0;
+#pragma unroll
+    for (int k = 0; k < kPieces; k += 4) {
+      Sum own = 0, below = 0;
+#pragma unroll
+      for (int i = 0; i < 4 && k + i < kPieces; ++i) {
+        RowSums<T> quad;
+        quad.add(piece_at(k + i));
+        if (i == member) own = quad.sum();
+        if constexpr (kAcross == Across::products)
+          if (const Sum b = sum_below_by_products(quad.sum(), lane()); i == member) below = b;
+      }
+      if constexpr (kAcross == Across::shuffles) below = sum_below_lane<4, 32>(own, lane());
+      const Sum piece = shuffle(below + own, 28 + member, 32), earlier = sum_below_lane<1, 4>(piece, member);
+      quads.below[k / 4] = (all + earlier) + below;
+      all += shuffle(earlier + piece, 3, 4);
+      __syncwarp();  // without it the compiler reads all pieces first, and has no registers for them
+    }
+    quads.finite = sizeof(T) == 1 || all - all == 0;
+    return Acc(all);
+  }
+  // Of every kApart-th of kWidth lanes from the lane's on, those below it.
+  template <int kApart, int kWidth>
+  TCU_DEVICE static Sum sum_below_lane(Sum v, int lane) {
+#pragma unroll
+    for (int h = kApart; h < kWidth; h *= 2) {
+      const Sum below = shuffle_up(v, h, kWidth);
+      if (lane >= h) v += below;
+    }
+    const Sum below = shuffle_up(v, kApart, kWidth);
+    return lane < kApart ? 0 : below;
+  }
+  // Their scan, to the tile: of finite elements.
+  TCU_DEVICE void scan_whole(const Quads &quads, Acc before) const {
+#pragma unroll
+    for (int k = 0; k < kPieces; ++k) {
+      Sum s[E];
+      RowScan<T>::template add_up<RowScan<T>::kQuad, false>(piece_at(k), lane(), E, s);
+      const Acc first = F::combine(before, Acc(shuffle(quads.below[k / 4], k % 4, 4)));
+      if (k % 2) __syncwarp();
+#pragma unroll
+      for (int i = 0; i < E; i += V) {
+        Vec<Out, V> y;
+#pragma unroll
+        for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Out>(F::combine(first, Acc(s[i + v])));
+        store_vector(data.out() + place(k) + i, y);
+      }
+    }
   }
   // From sums of elements and all before them to sums of those before them. before: the warp's first element.
   TCU_DEVICE static void exclude(Acc (&y)[E], Acc before) {
@@ -107,8 +173,16 @@ struct TensorLine {
   using Tile = LineTile<Map, F, Out, Index, Part::V, kTile>;
 
   TCU_DEVICE static Part part(const Tile &tile) {
-    constexpr int kMine = kTile / Part::kWarps;
-    return {tile.data, int(threadIdx.x) / 32 * kMine, kMine / Part::kPiece, tile.begin, tile.end, kTile, tile.line.reverse};
+    const int start = int(threadIdx.x) / 32 * (Part::kPieces * Part::kPiece);
+    return {tile.data, start, Part::kPieces, tile.begin, tile.end, kTile, tile.line.reverse};
+  }
+  // Whether its places all hold elements and lie in the order of the scan.
+  TCU_DEVICE static bool is_whole(const Tile &tile) { return tile.count == kTile && !tile.line.reverse; }
+  // The sum of a part, to every lane.
+  template <Across kAcross>
+  TCU_DEVICE static Acc sum(const Tile &tile, const Part &part, typename Part::Quads &quads) {
+    quads.finite = false;
+    return is_whole(tile) ? part.template sum_whole<kAcross>(quads) : part.sum(part.begin);
   }
   // What comes before the warp's part, of what comes before the tile.
   TCU_DEVICE static Acc before(Acc earlier, const Acc *sums) {
@@ -119,7 +193,8 @@ struct TensorLine {
   }
   // A part's scan from there on, to the tile or, where out is read, to its place in memory.
   template <Across kAcross, class P>
-  TCU_DEVICE static void scan(const P &p, const Tile &tile, const Part &part, Acc before) {
+  TCU_DEVICE static void scan(const P &p, const Tile &tile, const Part &part, const typename Part::Quads &quads, Acc before) {
+    if (is_whole(tile) && quads.finite && (p.flags & (kExclusive | kScales | kReadsOut)) == 0) return part.scan_whole(quads, before);
     const bool exclusive = (p.flags & kExclusive) != 0, reads_out = p.reads_out();
 #pragma unroll 1
     for (int k = 0; part.is_there(k); ++k) {

@@ -57,7 +57,8 @@ struct scan_tcu_three_launches {
     const typename Lines::Tile tile(p, shared, number, block - number * Index(p.split));
     tile.fetch(arrival, p);
     const auto part = Lines::part(tile);
-    const Acc sum = part.sum(part.begin);
+    typename Lines::Part::Quads quads;
+    const Acc sum = Lines::template sum<kAcross>(tile, part, quads);
     if (Lines::Part::lane() == 0) sums[threadIdx.x / 32] = sum;
     __syncthreads();
     if (p.lanes == 1) {
@@ -68,7 +69,7 @@ struct scan_tcu_three_launches {
       tiles[block] = all;
       return;
     }
-    Lines::template scan<kAcross>(p, tile, part, Lines::before(tiles[block], sums));
+    Lines::template scan<kAcross>(p, tile, part, quads, Lines::before(tiles[block], sums));
     if (!p.reads_out()) tile.drain(p);
   }
 };
