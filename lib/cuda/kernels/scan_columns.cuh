@@ -453,7 +453,7 @@ struct ScanColumns {
   }
 
   static bool accepts(const Problem &p, const Device &d) {
-    if (ScanLines::contiguous(p) || !ScanLines::accepts(p, d)) return false;
+    if (p.empty() || ScanLines::contiguous(p) || !ScanLines::accepts(p, d)) return false;  // shape() divides by extents
     const Shape s = shape(p, d);
     return s.tiles * s.strips < INT32_MAX / 2 && s.shared_bytes <= d.shared_bytes - 2048;
   }

@@ -122,9 +122,9 @@ struct ScanTiles {
   }
   // Elements of a tile at most.
   static int room(const Problem &p, int threads) { return int(ScanLookback::tile(p)) / kScanBlock * threads - 8 * vector_of(p, true); }
-  // Whether lines lie one after another.
+  // Whether lines lie one after another; not of no elements, by whose length lines() would divide.
   static bool dense(const Problem &p) {
-    if (p.modes.n_of(Role::K) > 1) return false;
+    if (p.modes.n_of(Role::K) > 1 || p.empty()) return false;
     const Mode *const s = fastest(p, Role::S), *const k = fastest(p, Role::K);
     for (int i = 0; i <= p.n_inputs; ++i)
       if (s->stride[i] != 1 || (k && k->stride[i] != s->extent)) return false;
