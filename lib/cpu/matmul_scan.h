@@ -64,7 +64,8 @@ class MatmulScan {
     for (int64_t t = 0; t < k; ++t, step *= s_) multiply_all(sums_, x, n, step - 1, step);
     for (step /= s_; step > 1; step /= s_) multiply_all(adds_, x, n, step - 1, step / s_);
   }
-  // BatchMatMul: x[start], x[start + step], ... as matrices of s columns of s neighbours, zeros past the end, each multiplied from the left.
+  // BatchMatMul: x[start], x[start + step], ... as matrices of s columns of s neighbours, zeros past the end, each multiplied from
+  // the left.
   void multiply_all(const std::vector<T> &constant, T *x, int64_t n, int64_t start, int64_t step) {
     const int64_t length = (n - start + step - 1) / step, each = int64_t(in_.size());
     for (int64_t first = 0; first < length; first += each) {

@@ -27,8 +27,8 @@ constexpr int64_t kEdge = 32;  // canaries before and behind the results, in ele
 struct Scanned {
   std::vector<double> got, want, magnitude;
 };
-// value(i) is element i of all lines. Nothing beside the results may be written. A serial sum in the order of the scan is `want`, and one of
-// its summands' magnitudes `magnitude`.
+// value(i) is element i of all lines. Nothing beside the results may be written. `want` is a serial sum in the order of the scan,
+// `magnitude` one of its summands' magnitudes.
 template <class Value>
 Scanned scanned(const Kind &k, const Lines &lines, Value value) {
   const auto [length, count, gap, exclusive, reverse, init] = lines;
@@ -118,11 +118,11 @@ TEST_CASE("cuda: matmulscan of a line of three levels", "[cuda][tensor][scan]") 
   NEEDS_CUDA();
   if (api::emulated() && api::test_scale() <= 100) return;  // four minutes
   Rng rng(7);
-  for (const Kind &k : {kinds[0], kinds[3]}) check(k, {(1 << 24) + 5000}, 0, [&](int64_t) { return double(support::pick(rng, -1, 1)); });
+  const auto value = [&](int64_t) { return double(support::pick(rng, -1, 1)); };
+  for (const Kind &k : {kinds[0], kinds[3]}) check(k, {(1 << 24) + 5000}, 0, value);
 }
 
-// A sum goes through at most six rounds a level, each of at most 16 terms in three parts, of which a tensor core cuts off 2^-23 each time it
-// adds (mma.cuh).
+// A sum goes through at most six rounds a level, each of six products, of each of which a tensor core cuts off 2^-23 (mma.cuh).
 TEST_CASE("cuda: matmulscan is as near to float64 as float32 sums in so many rounds", "[cuda][tensor][scan]") {
   NEEDS_CUDA();
   Rng rng(8);

@@ -16,6 +16,21 @@ const Case cases[] = {
     {TCU_REDUCE_MAX, oracle::Fold::max, TCU_FLOAT32, TCU_FLOAT32}, {TCU_REDUCE_MIN, oracle::Fold::min, TCU_BFLOAT16, TCU_BFLOAT16},
     {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_FLOAT32, TCU_FLOAT32}, {TCU_REDUCE_MAX, oracle::Fold::max, TCU_INT64, TCU_INT64},
 };
+// What is shipped.
+const Case shipped[] = {
+    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT32, TCU_FLOAT32},    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT16, TCU_FLOAT16},
+    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_BFLOAT16, TCU_BFLOAT16},  {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT64, TCU_FLOAT64},
+    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_INT32, TCU_INT64},        {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_INT64, TCU_INT64},
+    {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_FLOAT32, TCU_FLOAT32},  {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_FLOAT16, TCU_FLOAT16},
+    {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_BFLOAT16, TCU_BFLOAT16}, {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_FLOAT64, TCU_FLOAT64},
+    {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_INT32, TCU_INT64},      {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_INT64, TCU_INT64},
+    {TCU_REDUCE_MAX, oracle::Fold::max, TCU_FLOAT32, TCU_FLOAT32},    {TCU_REDUCE_MAX, oracle::Fold::max, TCU_FLOAT16, TCU_FLOAT16},
+    {TCU_REDUCE_MAX, oracle::Fold::max, TCU_BFLOAT16, TCU_BFLOAT16},  {TCU_REDUCE_MAX, oracle::Fold::max, TCU_FLOAT64, TCU_FLOAT64},
+    {TCU_REDUCE_MAX, oracle::Fold::max, TCU_INT32, TCU_INT32},        {TCU_REDUCE_MAX, oracle::Fold::max, TCU_INT64, TCU_INT64},
+    {TCU_REDUCE_MIN, oracle::Fold::min, TCU_FLOAT32, TCU_FLOAT32},    {TCU_REDUCE_MIN, oracle::Fold::min, TCU_FLOAT16, TCU_FLOAT16},
+    {TCU_REDUCE_MIN, oracle::Fold::min, TCU_BFLOAT16, TCU_BFLOAT16},  {TCU_REDUCE_MIN, oracle::Fold::min, TCU_FLOAT64, TCU_FLOAT64},
+    {TCU_REDUCE_MIN, oracle::Fold::min, TCU_INT32, TCU_INT32},        {TCU_REDUCE_MIN, oracle::Fold::min, TCU_INT64, TCU_INT64},
+};
 const Case narrow[] = {  // compiled at run time
     {TCU_REDUCE_MAX, oracle::Fold::max, TCU_INT8, TCU_INT8}, {TCU_REDUCE_MIN, oracle::Fold::min, TCU_INT16, TCU_INT16},
     {TCU_REDUCE_MAX, oracle::Fold::max, TCU_UINT8, TCU_UINT8}, {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_INT8, TCU_INT64},
@@ -26,6 +41,13 @@ std::vector<double> scan(oracle::Fold op, const Sizes &extents, const oracle::Te
     return std::pair(acc, oracle::combine(op, acc, x[0]));
   });
 }
+
+// Compiled at run time, beside `narrow`: logical ones, and results that are stored as something else.
+const Case others[] = {
+    {TCU_REDUCE_MAX, oracle::Fold::max, TCU_BOOL, TCU_BOOL},       {TCU_REDUCE_MIN, oracle::Fold::min, TCU_BOOL, TCU_BOOL},
+    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT16, TCU_FLOAT32}, {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_BOOL, TCU_INT64},
+    {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_INT16, TCU_FLOAT64}, {TCU_REDUCE_MAX, oracle::Fold::max, TCU_UINT64, TCU_UINT64},
+};
 
 // gap: elements between the input's rows.
 void run_case(Rng &rng, const Case &c, const Sizes &extents, int dim, bool plain, std::vector<int> &runs, int64_t gap = 0) {
@@ -42,7 +64,7 @@ void run_case(Rng &rng, const Case &c, const Sizes &extents, int dim, bool plain
   tcu_options_t options = TCU_OPTIONS_INIT;
   oracle::Scan how{dim, support::chance(rng, 30), support::chance(rng, 30)};
   options.scan_flags = (how.exclusive ? TCU_SCAN_EXCLUSIVE : 0) | (how.reverse ? TCU_SCAN_REVERSE : 0);
-  tcu_scalar_t init{}, alpha{};
+  tcu_scalar_t init{}, alpha{}, beta{};
   double start = oracle::identity(c.fold);
   const bool whole = c.out < TCU_FLOAT16;
   if (c.op == TCU_REDUCE_SUM ? support::chance(rng, 30) : how.exclusive) {
@@ -52,11 +74,17 @@ void run_case(Rng &rng, const Case &c, const Sizes &extents, int dim, bool plain
     options.init = &init;
   }
   auto expected = scan(c.fold, extents, in.values(), how, start);
-  if (support::chance(rng, 20)) {
+  if (c.out != TCU_BOOL && support::chance(rng, 20)) {
     if (whole) alpha.i = 2;
     else alpha.f = 2;
     options.alpha = &alpha;
     for (double &e : expected) e *= 2;
+  }
+  if (c.out != TCU_BOOL && other && support::chance(rng, 15)) {
+    if (whole) beta.i = 3;
+    else beta.f = 3;
+    options.beta = &beta;
+    for (double &e : expected) e += 3;
   }
   const tcu_tensor_t o = out.view(), x = in.view();
   const std::string text = std::string(tcu_reduce_op_name(c.op)) + " " + in.text() + " along " + std::to_string(dim) +
@@ -107,6 +135,40 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   for (const Sizes &extents : {Sizes{3, 5001}, {16, 1700}, {25, 1100}, {104, 300}, {1001, 33}, {3001, 7}})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 0, true, runs); });
   report("scan", runs, "scan.tcu.");
+}
+
+// 1250, and half as many on the emulated library; TCU_TEST_SCALE=800: 10,000. Mostly small ones; what has to be compiled is one in ten on a
+// GPU, and none on the emulated library.
+TEST_CASE("cuda: many random scans on every kernel", "[cuda][scan]") {
+  NEEDS_CUDA();
+  Rng rng(8);
+  std::vector<int> runs;
+  const int problems = repeats(1250);
+  for (int i = 0; i < problems; ++i) {
+    const bool is_large = support::chance(rng, 1), is_long = support::chance(rng, 1);
+    const int64_t most = api::emulated() ? 20000 : 200000;
+    Sizes extents = random_extents(rng, is_large ? most : 600);
+    if (is_long) extents = {support::pick(rng, 8200, most), support::pick(rng, 1, 2)};
+    const int dim = is_long ? 0 : int(support::pick(rng, 0, std::max<int64_t>(int64_t(extents.size()) - 1, 0)));
+    Case c = support::one_of(rng, shipped);
+    if (!api::emulated() && support::chance(rng, 10))
+      c = support::chance(rng, 40) ? support::one_of(rng, narrow) : support::one_of(rng, others);
+    run_case(rng, c, extents, dim, support::chance(rng, 50), runs);
+  }
+  std::string told = std::to_string(problems) + " random scans:";
+  const auto names = kernels("scan");
+  for (size_t k = 0; k < runs.size(); ++k) told += " " + (k ? names[k] : "planner") + " " + std::to_string(runs[k]);
+  WARN(told);
+}
+
+TEST_CASE("cuda: scans of no elements", "[cuda][scan]") {
+  NEEDS_CUDA();
+  Rng rng(9);
+  std::vector<int> runs;
+  for (const Case &c : cases)
+    for (const Sizes &extents : {Sizes{0}, {0, 3}, {3, 0}, {2, 0, 5}, {0, 0}})
+      for (int dim = 0; dim < int(extents.size()); ++dim)
+        for (const bool plain : {true, false}) run_case(rng, c, extents, dim, plain, runs);
 }
 
 // One line of more tiles (of 3328 elements at most) than are looked back for at once: 128, and 16 on the emulated library; and two

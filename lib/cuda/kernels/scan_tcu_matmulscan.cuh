@@ -1,5 +1,5 @@
 // scan.tcu.matmulscan: a sum along any mode by MatMulScan with 16 x 16 matrices, on tensor cores, as published; for pins.
-// (Zouzias and McColl 2023, "A Parallel Scan Algorithm in the Tensor Core Unit Model", Algorithm 1; lib/cpu/matmul_scan.h is the reference.)
+// (Zouzias and McColl 2023, "A Parallel Scan Algorithm in the Tensor Core Unit Model", Algorithm 1; lib/cpu/matmul_scan.h: the reference.)
 // A block has a tile of 16^3 elements as float32 in shared memory. Three rounds of products by L (ones on and below the diagonal) lead to
 // the sums of every 16, 256 and 4096 elements; three by B (ones on the diagonal and in the first column) add to the others what comes
 // before them. What comes before the tile lies before its first element, so that the first of these adds it as it does all else.
