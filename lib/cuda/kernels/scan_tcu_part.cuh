@@ -82,7 +82,8 @@ struct TensorPart {
     for (int h = 4; h < 32; h *= 2) total = F::combine(total, shuffle_xor(total, h));
     return total;
   }
-  // What whole parts have in registers between the two: what the part's quads before the lane's come to, in a piece each for a quad's lanes.
+  // What whole parts have in registers between the two: what the part's quads before the lane's come to; of four pieces, one each for the
+  // lanes of a quad.
   struct Quads {
     Sum below[(kPieces + 3) / 4];
     bool finite;  // all elements of the warp's
@@ -107,12 +108,12 @@ struct TensorPart {
       const Sum piece = shuffle(below + own, 28 + member, 32), earlier = sum_below_lane<1, 4>(piece, member);
       quads.below[k / 4] = (all + earlier) + below;
       all += shuffle(earlier + piece, 3, 4);
-      __syncwarp();  // without it the compiler reads all pieces first, and has no registers for them
+      __syncwarp();  // without it all pieces are read first, and there are no registers for them
     }
     quads.finite = sizeof(T) == 1 || all - all == 0;
     return Acc(all);
   }
-  // Of every kApart-th of kWidth lanes from the lane's on, those below it.
+  // Over every kApart-th of kWidth lanes, of which this is the lane-th: the sum of those below it.
   template <int kApart, int kWidth>
   TCU_DEVICE static Sum sum_below_lane(Sum v, int lane) {
 #pragma unroll
@@ -130,7 +131,7 @@ struct TensorPart {
       Sum s[E];
       RowScan<T>::template add_up<RowScan<T>::kQuad, false>(piece_at(k), lane(), E, s);
       const Acc first = F::combine(before, Acc(shuffle(quads.below[k / 4], k % 4, 4)));
-      if (k % 2) __syncwarp();
+      if (k % 2) __syncwarp();  // two pieces at a time: with more it spills
 #pragma unroll
       for (int i = 0; i < E; i += V) {
         Vec<Out, V> y;

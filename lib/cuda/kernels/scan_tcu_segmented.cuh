@@ -1,9 +1,11 @@
-// scan.tcu.segmented: sums along lines that lie one after another in memory ('S', 'S K'), 16-bit floats and 8-bit integers, on tensor cores;
-// whole lines to a tile, each read once. Segmented scans of Dakkak et al. 2019, 5: Scan_16 (kSixteens), and with longer lines, of any length,
-// Scan_16N, Scan_256 and Scan_256N, which are one here: lines begin anywhere among a warp's pieces. For pins.
-// A block copies p.detail lines to shared memory at once (device/bulk.cuh). A warp has pieces of 16 bytes a lane, one after another. It adds
-// up what it has of the line that its last element is of; then it scans its part from what the warps before it have of its first line
-// (kernels/scan_tcu_part.cuh), a piece in which no line begins as a piece of a long line.
+// scan.tcu.segmented: sums along lines that lie one after another in memory ('S', 'S K'), 16-bit floats and 8-bit integers, on tensor
+// cores; whole lines to a tile, each read once. Segmented scans of Dakkak et al. 2019 ("Accelerating reduction and scan using tensor core
+// units", 5): Scan_16 (kSixteens), and of longer lines, of any length, Scan_16N, Scan_256 and Scan_256N, which are one here, for lines
+// begin anywhere among a warp's pieces. For pins.
+// A block copies p.detail lines to shared memory at once (device/bulk.cuh). A warp has pieces of 16 bytes a lane, one after another. It
+// adds up what it has of the line that its last element is of; then it scans its part from what the warps before it have of its first
+// line (kernels/scan_tcu_part.cuh), a piece in which no line begins as a piece of a long line. It waits for no other block, and has no
+// workspace.
 // In place: a tile is read before it is written.
 #pragma once
 #include "kernels/scan_tcu_part.cuh"

@@ -1,8 +1,9 @@
 // scan.tcu.three_launches: sums along long lines of a contiguous S mode ('S', 'S K'), 16-bit floats and 8-bit integers on tensor cores, by
-// the grid level of Dakkak et al. 2019, 5.3: three launches, after which nobody waits for anybody. For pins: a line is read twice.
-// p.lanes says which launch it is. The first leaves each tile's sum in the workspace, a number of the accumulator's type each; in the second
-// a block a line scans those, on ordinary cores, to what comes before each tile; the third scans the tiles from there on. (The paper's
-// first writes a scan of each tile, and its third adds to that: in 16 bits this would round twice, and move more bytes.)
+// the grid level of Dakkak et al. 2019 ("Accelerating reduction and scan using tensor core units", 5.3): three launches, so that no block
+// waits for another. For pins: a line is read twice.
+// p.lanes says which launch it is. The first leaves each tile's sum in the workspace, a number of the accumulator's type a tile; in the
+// second a block a line scans those, on ordinary cores, to what comes before each tile; the third scans the tiles from there on. (The
+// paper's first writes a scan of each tile, and its third adds to that: in 16 bits this would round twice, and move more bytes.)
 // In place: no line is written before the last launch, in which a tile is read before it is written.
 #pragma once
 #include "kernels/scan_tcu_part.cuh"
