@@ -165,7 +165,7 @@ TEST_CASE("cuda: long scans on tensor cores, one element that is not finite, in 
   Rng rng(10);
   const double specials[] = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()};
   for (const Kind &k : {Kind{TCU_FLOAT16, TCU_FLOAT16}, Kind{TCU_BFLOAT16, TCU_FLOAT32}})
-    for (int i = 0; i < repeats(40); ++i) {
+    for (int i = 0; i < repeats(20); ++i) {
       const int64_t at = support::pick(rng, 0, 29999);
       const auto value = [&](int64_t i) { return i == at ? specials[at % 2] : double(i % 9) - 4; };
       const How how{at % 5 == 0, at % 7 == 0, at % 3 == 0, false};
@@ -178,7 +178,7 @@ TEST_CASE("cuda: scans on tensor cores against float64", "[cuda][tensor][scan]")
   Rng rng(12);
   const auto uniform = [&] { return double(rng() >> 11) * 0x1p-53; };
   const auto normal = [&] { return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(6.283185307179586 * uniform()); };
-  const int64_t n = api::emulated() ? 1 << 15 : api::under_sanitizer() ? 1 << 16 : 1 << 20;
+  const int64_t n = api::emulated() ? 1 << 14 : api::under_sanitizer() ? 1 << 16 : 1 << 20;
   int runs = 0;
   for (const tcu_dtype_t in : {TCU_FLOAT16, TCU_BFLOAT16})
     for (const char *row : rows)
