@@ -37,10 +37,11 @@ struct scan_tcu_three_launches {
         if (w == warp) mine = before;
         before = F::combine(before, shared[w]);
       }
-      put_before<F>(e[0], lane == 0 ? mine : F::combine(mine, below[0]), true);
+      Acc y[kEach];
+      put_before<F>(p, e[0], lane == 0 ? mine : F::combine(mine, below[0]), true, y);
 #pragma unroll
       for (int v = 0; v < kEach; ++v)
-        if (first + v < Index(p.split)) sums[first + v] = e[0][v];
+        if (first + v < Index(p.split)) sums[first + v] = y[v];
       __syncthreads();
     }
   }
