@@ -170,7 +170,8 @@ constexpr Kernel table[] = {
     row<rows::ScanTcuSegmented>("scan.tcu.segmented", Family::scan),  // as sliding_shared, and these
     row<rows::ScanTcuLookback>("scan.tcu.lookback", Family::scan),
     row<rows::ScanTcuThreeLaunches>("scan.tcu.three_launches", Family::scan),
-    row<rows::ScanTcuMatmulscan>("scan.tcu.matmulscan", Family::scan),
+    row<rows::ScanTcuMatmulscan<16>>("scan.tcu.matmulscan", Family::scan),
+    row<rows::ScanTcuMatmulscan<8>>("scan.tcu.matmulscan_8", Family::scan),
     row<rows::SegmentedBalanced>("segmented.balanced", Family::segmented),
     row<rows::SegmentedGeneral>("segmented.general", Family::segmented),
 };

@@ -1,5 +1,5 @@
-// scan.tcu.matmulscan: sums of lines of any length around those of its tiles (16^3 elements) and of their rounds, against float64; what is
-// not finite, in every position of a round; the same bits on every run. That it agrees with the other scans is tested with them
+// scan.tcu.matmulscan*: sums of lines of any length around those of its tiles (16^3 = 8^4 elements) and of their rounds, against float64;
+// what is not finite, in every position of a round; the same bits on every run. That it agrees with the other scans is tested with them
 // (test_scan.cpp).
 #include <cmath>
 #include <limits>
@@ -11,9 +11,13 @@ using namespace problems;
 namespace {
 
 struct Kind {
+  const char *kernel;
   tcu_dtype_t in, out;
 };
-const Kind kinds[] = {{TCU_FLOAT16, TCU_FLOAT32}, {TCU_BFLOAT16, TCU_FLOAT32}, {TCU_FLOAT16, TCU_FLOAT16}, {TCU_FLOAT32, TCU_FLOAT32}};
+constexpr const char *by_16 = "scan.tcu.matmulscan", *by_8 = "scan.tcu.matmulscan_8";
+const Kind kinds[] = {{by_16, TCU_FLOAT16, TCU_FLOAT32}, {by_16, TCU_BFLOAT16, TCU_FLOAT32}, {by_16, TCU_FLOAT16, TCU_FLOAT16},
+                      {by_16, TCU_FLOAT32, TCU_FLOAT32}, {by_8, TCU_FLOAT16, TCU_FLOAT32},   {by_8, TCU_FLOAT32, TCU_FLOAT32}};
+const Kind several[] = {kinds[0], kinds[3], kinds[4], kinds[5]};
 
 // Lines of `length` elements that lie `gap` elements apart, and how they are scanned.
 struct Lines {
@@ -56,7 +60,7 @@ Scanned scanned(const Kind &k, const Lines &lines, Value value) {
   tcu_options_t options = TCU_OPTIONS_INIT;
   tcu_scalar_t start{};
   start.f = init;
-  options.kernel = "scan.tcu.matmulscan", options.init = &start;
+  options.kernel = k.kernel, options.init = &start;
   options.scan_flags = (exclusive ? TCU_SCAN_EXCLUSIVE : 0) | (reverse ? TCU_SCAN_REVERSE : 0);
   const tcu_status_t status = tcu_scan(context(), &out, TCU_REDUCE_SUM, nullptr, 1, &in, 0, &options);
   INFO(tcu_last_error());
@@ -73,8 +77,9 @@ Scanned scanned(const Kind &k, const Lines &lines, Value value) {
 }
 
 std::string text(const Kind &k, const Lines &l) {
-  return std::string(tcu_dtype_name(k.in)) + " to " + tcu_dtype_name(k.out) + ", " + std::to_string(l.count) + " lines of " +
-         std::to_string(l.length) + ", gap " + std::to_string(l.gap) + (l.exclusive ? " exclusive" : "") + (l.reverse ? " reverse" : "");
+  return std::string(k.kernel) + ", " + tcu_dtype_name(k.in) + " to " + tcu_dtype_name(k.out) + ", " + std::to_string(l.count) +
+         " lines of " + std::to_string(l.length) + ", gap " + std::to_string(l.gap) + (l.exclusive ? " exclusive" : "") +
+         (l.reverse ? " reverse" : "");
 }
 
 // Every sum must be the oracle's, to `relative` of the sum of magnitudes and the rounding of what is stored.
@@ -101,7 +106,8 @@ double uniform(Rng &rng) { return double(rng() >> 11) * 0x1p-53; }
 TEST_CASE("cuda: matmulscan of lines of any length", "[cuda][tensor][scan]") {
   NEEDS_CUDA();
   Rng rng(20261125);
-  for (const int64_t length : {1, 2, 15, 16, 17, 255, 256, 257, 272, 1000, 4095, 4096, 4097, 8192, 12289, 65536, 70001})
+  for (const int64_t length : {1,   2,   7,   8,   9,   15,   16,   17,   63,   64,   65,    255,  256,
+                               257, 511, 512, 513, 1000, 4095, 4096, 4097, 8192, 12289, 65536, 70001})
     for_cases(rng, kinds, [&](const Kind &k) {
       for (const int64_t count : {1, 3}) {
         if (length * count > (api::emulated() ? 75000 : 1 << 30)) continue;
@@ -119,17 +125,17 @@ TEST_CASE("cuda: matmulscan of a line of three levels", "[cuda][tensor][scan]") 
   if (api::emulated() && api::test_scale() <= 100) return;  // four minutes
   Rng rng(7);
   const auto value = [&](int64_t) { return double(support::pick(rng, -1, 1)); };
-  for (const Kind &k : {kinds[0], kinds[3]}) check(k, {(1 << 24) + 5000}, 0, value);
+  for (const Kind &k : several) check(k, {(1 << 24) + 5000}, 0, value);
 }
 
-// A sum goes through at most six rounds a level, each of six products, of each of which a tensor core cuts off 2^-23 (mma.cuh).
+// A sum goes through at most eight rounds a level, each of six products, of each of which a tensor core cuts off 2^-23 (mma.cuh).
 TEST_CASE("cuda: matmulscan is as near to float64 as float32 sums in so many rounds", "[cuda][tensor][scan]") {
   NEEDS_CUDA();
   Rng rng(8);
   const int64_t n = api::emulated() ? 20000 : 3000000;
   for (const Kind &k : kinds)
     for (const bool normal : {false, true})
-      check(k, {n}, 2 * 6 * 6 * 0x1p-23, [&](int64_t) {
+      check(k, {n}, 2 * 8 * 6 * 0x1p-23, [&](int64_t) {
         if (!normal) return uniform(rng);
         return std::sqrt(-2 * std::log(1 - uniform(rng))) * std::cos(6.283185307179586 * uniform(rng));
       });
@@ -139,7 +145,7 @@ TEST_CASE("cuda: matmulscan has what is not finite where a serial scan has it", 
   NEEDS_CUDA();
   const double inf = std::numeric_limits<double>::infinity(), nan = std::nan("");
   Rng rng(9);
-  for (const Kind &k : {kinds[0], kinds[3]})
+  for (const Kind &k : several)
     for (const int64_t at : {0, 1, 15, 16, 17, 254, 255, 256, 271, 4094, 4095, 4096, 4097, 8191, 8192, 9000})
       for (const double what : {inf, nan}) {
         if (!is_chosen(rng)) continue;
@@ -147,8 +153,9 @@ TEST_CASE("cuda: matmulscan has what is not finite where a serial scan has it", 
         Lines lines{length, 2};
         lines.exclusive = at % 3 == 0, lines.reverse = at % 5 == 1;
         INFO("at " << at << " of the second line");
-        // an opposite Inf further on: from there on a NaN
-        check(k, lines, 0, [&](int64_t i) { return i == length + at ? what : i == length + at + 300 ? -inf : double(i % 3 - 1); });
+        // an opposite Inf further on, of some: from there on a NaN
+        const int64_t second = at % 2 ? length + at + 300 : -1;
+        check(k, lines, 0, [&](int64_t i) { return i == length + at ? what : i == second ? -inf : double(i % 3 - 1); });
       }
 }
 
@@ -158,7 +165,7 @@ TEST_CASE("cuda: matmulscan has the same bits on every run", "[cuda][tensor][sca
   const int64_t n = 12500;
   std::vector<double> x(static_cast<size_t>(n));
   for (double &v : x) v = uniform(rng);
-  for (const Kind &k : {kinds[0], kinds[3]}) {
+  for (const Kind &k : {kinds[0], kinds[5]}) {
     const auto value = [&](int64_t i) { return x[size_t(i)]; };
     const std::vector<double> first = scanned(k, {n}, value).got;
     for (int i = 1; i < (api::emulated() ? 50 : repeats(1000)); ++i) REQUIRE((scanned(k, {n}, value).got == first));

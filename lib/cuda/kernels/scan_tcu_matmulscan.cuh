@@ -1,8 +1,11 @@
-// scan.tcu.matmulscan: a sum along any mode by MatMulScan with 16 x 16 matrices, on tensor cores, as published; for pins.
+// scan.tcu.matmulscan, scan.tcu.matmulscan_8: a sum along any mode by MatMulScan with 16 x 16 or 8 x 8 matrices, on tensor cores, as
+// published; for pins.
 // (Zouzias and McColl 2023, "A Parallel Scan Algorithm in the Tensor Core Unit Model", Algorithm 1; lib/cpu/matmul_scan.h: the reference.)
-// A block has a tile of 16^3 elements as float32 in shared memory. Three rounds of products by L (ones on and below the diagonal) lead to
-// the sums of every 16, 256 and 4096 elements; three by B (ones on the diagonal and in the first column) add to the others what comes
-// before them. What comes before the tile lies before its first element, so that the first of these adds it as it does all else.
+// A block has a tile of 16^3 = 8^4 elements as float32 in shared memory. Three rounds of products by L (ones on and below the diagonal)
+// lead to the sums of every 16, 256 and 4096 elements; three by B (ones on the diagonal and in the first column) add to the others what
+// comes before them. What comes before the tile lies before its first element, so that the first of these adds it as it does all else.
+// 8 x 8: four rounds each, and two products, one under the other, where there is one of 16 x 16. They are not one instruction, by a
+// constant of two blocks: its zeros would carry an Inf from one to the other.
 // A line of several tiles: their sums are a line of float32 for the next level, 4096 times as short, in the workspace. Launches, one after
 // another: for each level from the lowest the sums of its tiles, then, from the highest, which has one tile a line, the scans. So a
 // line is read twice and written once; 2^28 elements are five launches.
@@ -24,11 +27,11 @@ TCU_FN constexpr int64_t matmul_tiles(int64_t n) { return (n + kMatmulTile - 1) 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index>
+template <class Map, class Op, class Acc, class Out, class Index, int S>
 struct scan_tcu_matmulscan {
   using T = first_of<typename Map::Inputs>;
   using F = ScanFold<Op, Acc, Index>;
-  static_assert(is_identity<Map> && is_same<Acc, float>);
+  static_assert(is_identity<Map> && is_same<Acc, float> && (S == 8 || S == 16));
   static constexpr int kResident = 4, kWarps = kThreads / 32, kMine = kMatmulTile / kThreads;
   static constexpr int V = 4, kItems = kMine / V;
   static constexpr bool kHalf = sizeof(T) == 2;
@@ -55,51 +58,54 @@ struct scan_tcu_matmulscan {
       }
     }
   }
-  // D to columns first..first+7 of those that lie from element `from` on, `step` apart.
-  TCU_DEVICE static void put(float *x, int from, int step, int first, int columns, const float (&d)[4]) {
+  TCU_DEVICE static bool in_l(int row, int column) { return column <= row && column / S == row / S; }
+  TCU_DEVICE static bool in_b(int row, int column) { return column == row || column == row / S * S; }
+  // D, or the upper half of one and the lower half of another, to columns of 16, from the first-th on, of so many elements, which lie from
+  // element `from` on, `step` apart.
+  TCU_DEVICE static void put(float *x, int from, int step, int first, int elements, const float (&d)[2][4]) {
     const int lane = int(threadIdx.x) % 32;
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
       const mma::Place at = mma::place_in_d(lane, i);
-      if (first + at.column < columns) x[place(from + (16 * (first + at.column) + at.row) * step)] = d[i];
+      const int element = 16 * (first + at.column) + at.row;
+      if (element < elements) x[place(from + element * step)] = d[S == 8 ? i / 2 : 0][i];
     }
   }
-  // BatchMatMul of the paper: elements from, from + step, ... as columns of 16, each times L (kSums) or B, by the whole block.
+  // BatchMatMul of the paper: elements from, from + step, ... as columns, each times L (kSums) or B, by the whole block.
   template <bool kSums>
-  TCU_DEVICE static void multiply(float *x, int from, int step, int columns) {
+  TCU_DEVICE static void multiply(float *x, int from, int step) {
+    const int elements = kMatmulTile / step;
     const int lane = int(threadIdx.x) % 32, quad = mma::quad_of(lane), member = mma::member_of(lane);
     uint32_t a[2][4];  // for rows 0..7 of a column and for rows 8..15 of it
 #pragma unroll
     for (int h = 0; h < 2; ++h)
-      constant<tf32_t>(a[h], [&](int row, int k) {
-        const int column = 8 * h + k;
-        return kSums ? column <= row : column == 0 || column == row;
-      });
+      constant<tf32_t>(a[h], [&](int row, int k) { return kSums ? in_l(row, 8 * h + k) : in_b(row, 8 * h + k); });
 #pragma unroll 1
-    for (int first = int(threadIdx.x) / 32 * 8; first < columns; first += 8 * kWarps) {
+    for (int first = int(threadIdx.x) / 32 * 8; 16 * first < elements; first += 8 * kWarps) {
       Piece column = {};
-      if (first + quad < columns)
 #pragma unroll
-        for (int i = 0; i < 4; ++i)
-          column.word[i] = Tf32Parts::bits_of(x[place(from + (16 * (first + quad) + member + 4 * i) * step)]);
+      for (int i = 0; i < 4; ++i) {
+        const int element = 16 * (first + quad) + member + 4 * i;
+        if (element < elements) column.word[i] = Tf32Parts::bits_of(x[place(from + element * step)]);
+      }
       const Tf32Parts parts(column);
-      float d[4] = {};
+      float d[2][4] = {};
 #pragma unroll
       for (int k = 2; k >= 0; --k)
 #pragma unroll
         for (int h = 0; h < 2; ++h) {
           const uint32_t b[2] = {parts.at[k][2 * h], parts.at[k][2 * h + 1]};
-          mma::Instruction<tf32_t>::multiply(d, a[h], b);
+          mma::Instruction<tf32_t>::multiply(d[S == 8 ? h : 0], a[h], b);
         }
       __syncwarp();  // these columns are this warp's alone
-      put(x, from, step, first, columns, d);
+      put(x, from, step, first, elements, d);
     }
     __syncthreads();
   }
-  // L times the columns of 16 neighbours, from registers: a lane's four elements are four rows of its quad's column.
+  // L times the columns of neighbours, from registers: a lane's four elements are four rows of its quad's column.
   TCU_DEVICE static void multiply_elements(float *x, const float (&e)[kItems][V]) {
     uint32_t a[4];  // whose k-th column is for the row that B has there
-    constant<T>(a, [](int row, int k) { return k % 8 / 2 * 4 + k / 8 * 2 + k % 2 <= row; });
+    constant<T>(a, [](int row, int k) { return in_l(row, k % 8 / 2 * 4 + k / 8 * 2 + k % 2); });
 #pragma unroll
     for (int k = 0; k < kItems; ++k) {
       struct Elements {
@@ -108,10 +114,14 @@ struct scan_tcu_matmulscan {
 #pragma unroll
       for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<T>(e[k][v]);
       const auto words = __builtin_bit_cast(uint2, y);
-      const uint32_t b[2] = {words.x, words.y};
-      float d[4] = {};
-      mma::Instruction<T>::multiply(d, a, b);
-      put(x, 0, 1, vector(k) / 128 * 8, kMatmulTile / 16, d);
+      float d[2][4] = {};
+#pragma unroll
+      for (int h = 0; h < 16 / S; ++h) {
+        const bool mine = S == 16 || mma::member_of(int(threadIdx.x) % 32) / 2 == h;
+        const uint32_t b[2] = {mine ? words.x : 0, mine ? words.y : 0};
+        mma::Instruction<T>::multiply(d[h], a, b);
+      }
+      put(x, 0, 1, vector(k) / 128 * 8, kMatmulTile, d);
     }
     __syncthreads();
   }
@@ -184,10 +194,10 @@ struct scan_tcu_matmulscan {
     }
     if (!from_registers) {
       put_elements(x, e);
-      multiply<true>(x, 0, 1, 256);
+      multiply<true>(x, 0, 1);
     }
-    multiply<true>(x, 15, 16, 16);
-    multiply<true>(x, 255, 256, 1);
+#pragma unroll 1
+    for (int step = S; step < kMatmulTile; step *= S) multiply<true>(x, step - 1, step);
     if (!scans) {
       if (threadIdx.x == 0) above[tile] = x[place(kMatmulTile - 1)];
       return;
@@ -208,9 +218,8 @@ struct scan_tcu_matmulscan {
         last = tiles > 1 ? start + above[tile] : before + last;
       }
       __syncthreads();
-      multiply<false>(x, -1, 256, 1);
-      multiply<false>(x, -1, 16, 16);
-      multiply<false>(x, -1, 1, 256);
+#pragma unroll 1
+      for (int step = kMatmulTile / S; step > 0; step /= S) multiply<false>(x, -1, step);
     } else {
       source.read(p, e);
       put_elements(x, e);
@@ -244,6 +253,7 @@ struct scan_tcu_matmulscan {
 
 namespace tcu::cuda::rows {
 
+template <int S>
 struct ScanTcuMatmulscan {
   static bool accepts(const Problem &p, const Device &d) {
     const Mode *const s = fastest(p, Role::S);
@@ -274,7 +284,7 @@ struct ScanTcuMatmulscan {
     for (int level = top; level >= 0; --level) launch_level(level, true);
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "scan_tcu_matmulscan", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, "scan_tcu_matmulscan", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p), std::to_string(S)});
   }
 };
 
