@@ -235,7 +235,8 @@ struct scan_tcu_matmulscan {
 #pragma unroll
       for (int v = 0; v < V; ++v) y[v] = x[place(i + v - shift)];
       if (level == 0) {
-        source.line.store(p, Index(source.first + i), y);
+        if constexpr (sizeof(Out) * V > 16) source.line.store_singly(p, Index(source.first + i), y);
+        else source.line.store(p, Index(source.first + i), y);
       } else {
 #pragma unroll
         for (int v = 0; v < V; ++v)
