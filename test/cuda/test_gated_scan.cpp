@@ -12,18 +12,15 @@ struct Case {
   oracle::Fold fold;  // of segments
   tcu_dtype_t gate, in, out;
 };
-const Case cases[] = {  // on the emulator, which takes seconds to compile a kernel, the first three
+const Case cases[] = {  // each is some ten functions to compile; on the emulator, where one takes seconds, the first three run
     {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_BOOL, TCU_FLOAT32, TCU_FLOAT32},
     {TCU_REDUCE_RECURRENCE, {}, TCU_FLOAT32, TCU_FLOAT32, TCU_FLOAT32},
     {TCU_REDUCE_MAX, oracle::Fold::max, TCU_UINT8, TCU_FLOAT16, TCU_FLOAT16},
     {TCU_REDUCE_RECURRENCE, {}, TCU_BFLOAT16, TCU_BFLOAT16, TCU_FLOAT32},
-    {TCU_REDUCE_RECURRENCE, {}, TCU_FLOAT64, TCU_FLOAT64, TCU_FLOAT64},
     {TCU_REDUCE_RECURRENCE, {}, TCU_INT8, TCU_INT32, TCU_INT64},
-    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_INT32, TCU_FLOAT64, TCU_FLOAT64},
+    {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_INT32, TCU_FLOAT64, TCU_FLOAT64},
     {TCU_REDUCE_COUNT, oracle::Fold::count, TCU_BOOL, TCU_INT8, TCU_INT64},
     {TCU_REDUCE_ANY, oracle::Fold::any, TCU_BOOL, TCU_UINT8, TCU_BOOL},
-    {TCU_REDUCE_ALL, oracle::Fold::all, TCU_BOOL, TCU_FLOAT32, TCU_UINT8},
-    {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_FLOAT32, TCU_INT64, TCU_INT64},
 };
 
 // rarely: segments of some hundred elements, not of some few. special: Inf and NaN among the elements.

@@ -92,7 +92,8 @@ void check(const Kind &k, const Lines &lines, double relative, Value value) {
   for (size_t i = 0; i < all.got.size(); ++i) {
     const double got = all.got[i], want = relative == 0 ? rounded(k.out, all.want[i]) : all.want[i];
     const double far = relative == 0 ? 0 : relative * all.magnitude[i] + stored_error(k.out, want);
-    if (!(got == want || (got != got && want != want) || std::abs(got - want) <= far) && wrong++ == 0)
+    const bool overflows = std::isinf(got) && got == rounded(k.out, want);
+    if (!(got == want || overflows || (got != got && want != want) || std::abs(got - want) <= far) && wrong++ == 0)
       first = "element " + std::to_string(i) + " is " + std::to_string(got) + ", not " + std::to_string(want);
   }
   INFO(first);

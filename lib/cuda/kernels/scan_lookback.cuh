@@ -258,10 +258,11 @@ struct ScanLookback {
     return ScanLines::contiguous(p) && n > kLongBytes * vector_of(p, true) / 16 && parts(p) * p.kept() < INT32_MAX &&
            size * tile_bytes(p) <= d.shared_bytes - 2048 && d.processors > 1;
   }
-  // Where there are many lines of two or three tiles of wide elements, a warp for each waits for nobody (H200, 2^14 lines of 2^14 float32:
-  // 546 us by scan.lines, 565 by this).
+  // Where there are many lines of two or three tiles, of float32, a warp for each waits for nobody (H200, 2^14 lines of 2^14: 547 us by
+  // scan.lines, 565 by this).
   static bool suits(const Problem &p, const Device &d) {
-    return p.n_inputs > 1 || bytes_of(p.in[0]) < 4 || parts(p) > 3 || p.kept() < int64_t(d.processors) * 16;
+    const bool by_four = p.n_inputs == 1 && bytes_of(p.in[0]) == 4 && bytes_of(p.out) == 4;
+    return !by_four || parts(p) > 3 || p.kept() < int64_t(d.processors) * 16;
   }
   static LaunchConfig configure(const Problem &p, const Device &) {
     LaunchConfig c;
