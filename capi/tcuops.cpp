@@ -151,14 +151,17 @@ tcu_status_t tcu_segmented_scan(tcu_context_t context, const tcu_tensor_t *out, 
     const tcu_options_t o = read_options(options);
     Call call(out, expr, n_inputs, inputs, o, true);
     if (n_inputs < 1 || n_inputs >= kMaxInputs) fail(Code::expr, "%d inputs; segments take 1 to %d", n_inputs, kMaxInputs - 1);
-    if (o.scan_flags & TCU_SCAN_SEGMENTED) fail(Code::option, "segments are given by offsets, and not by TCU_SCAN_SEGMENTED too");
+    const ReduceOp fold = reduce_op(op);
     ScanFlags how = scan_flags(o);
+    if (how.segmented) fail(Code::option, "segments are given by offsets, and not by TCU_SCAN_SEGMENTED too");
+    if (fold == ReduceOp::recurrence) fail(Code::option, "a recurrence takes no segments; make its factor 0 where one begins");
+    make_scan(call.request, fold, dim, how);  // for what it refuses, before there is memory for flags
     how.segmented = true;
-    const int64_t steps = check_tensor(call.request.out, "out", true).extent(dim);
+    const int64_t steps = dim < call.request.out.rank ? call.request.out.extents[dim] : 1;
     const SegmentFlags flags(backend(context), offsets_of(offsets), dim, steps, how.reverse, o.stream);
     call.add_input(flags.view());
     call.request.expr = behind_flag(call.request.expr, n_inputs);
-    run(context, make_scan(call.request, reduce_op(op), dim, how), call, o, nullptr, &flags);
+    run(context, make_scan(call.request, fold, dim, how), call, o, nullptr, &flags);
   });
 }
 

@@ -150,6 +150,7 @@ struct Case {
   int32_t n_inputs = 1, n_dims = 0, dim = 0;
   int shared_with = -1;  // the input that lies in out's memory
   bool null_out = false, null_inputs = false, null_dims = false;
+  bool gated = false, by_offsets = false;  // a scan of two values; of segments by offsets
   bool has_second = false, second_like_out = true, second_on_out = false;
 
   explicit Case(uint64_t seed) : rng(seed) {}
@@ -172,6 +173,13 @@ struct Case {
     }
     out.extents = space, out.dtype = chance(rng, 50) ? common : random_dtype();
     fold = tcu_reduce_op_t(pick(rng, 1, family == Family::scan && chance(rng, 90) ? 4 : kFolds));
+    if (family == Family::scan) {
+      const int64_t kind = pick(rng, 0, 9);
+      gated = kind < 3, by_offsets = kind == 3;
+      if (gated) n_inputs = 2;
+      if (kind == 0) fold = TCU_REDUCE_RECURRENCE;
+      else if (gated) o.scan_flags = TCU_SCAN_SEGMENTED;
+    }
     if ((fold == TCU_REDUCE_ARGMAX || fold == TCU_REDUCE_ARGMIN) && chance(rng, 80)) out.dtype = TCU_INT64;
     if (family == Family::reduce || family == Family::segmented) {
       has_second = chance(rng, fold == TCU_REDUCE_EXTREMA ? 95 : has_second_result(fold) ? 50 : 3);
@@ -181,21 +189,21 @@ struct Case {
       if (chance(rng, 50)) dims.push_back(int32_t(m)), out.extents[m] = 1;
     std::shuffle(dims.begin(), dims.end(), rng);
     dim = int32_t(space.empty() ? 0 : pick(rng, 0, int64_t(space.size()) - 1));
-    if (family == Family::segmented) {  // the fourth input is the offsets, of any numbers
+    if (family == Family::segmented || by_offsets) {  // the fourth input is the offsets, of any numbers
       const int64_t segments = space.empty() ? 1 : pick(rng, 0, 5);
-      if (!space.empty()) out.extents[size_t(dim)] = segments;
+      if (!space.empty() && !by_offsets) out.extents[size_t(dim)] = segments;
       in[3].extents = {segments + 1};
       if (chance(rng, 95)) in[3].dtype = chance(rng, 50) ? TCU_INT32 : TCU_INT64;
     }
     lay_out(rng, out, false);
     for (Descriptor &d : in) lay_out(rng, d, true);
-    if (family == Family::segmented && chance(rng, 95)) in[3].has_strides = false;
+    if ((family == Family::segmented || by_offsets) && chance(rng, 95)) in[3].has_strides = false;
     if (family == Family::matmul) {
       const int64_t k = pick(rng, 0, 4);
       in[0].extents = {space[0], k}, in[1].extents = {k, space[1]}, in[0].rank = in[1].rank = 2;
       in[0].has_strides = in[1].has_strides = false, in[0].strides = in[1].strides = {1, 4};
       if (chance(rng, 90)) in[0].dtype = in[1].dtype = out.dtype = tcu_dtype_t(pick(rng, TCU_FLOAT32, TCU_COMPLEX128));
-    } else if (chance(rng, 60)) {
+    } else if (chance(rng, gated ? 5 : 60)) {
       tape = random_tape(rng, n_inputs);
     }
     n_dims = int32_t(dims.size());
@@ -207,7 +215,7 @@ struct Case {
     if (chance(rng, 20)) o.correction = &correction;
     o.scalars = scalars.data(), o.n_scalars = 4;
     if (chance(rng, 15)) o.accumulator = random_dtype();
-    o.determinism = chance(rng, 20), o.scan_flags = uint32_t(pick(rng, 0, 3));
+    o.determinism = chance(rng, 20), o.scan_flags |= uint32_t(pick(rng, 0, 3));
     if (chance(rng, 5)) o.alignment = 1 << pick(rng, 0, 8);
     if (chance(rng, 10)) random_pin();
     if (chance(rng, 5)) share_memory(0, true);

@@ -54,6 +54,8 @@ Outcome call(Case &c, bool run) {
   Outcome result;
   if (run && c.family == Family::matmul)
     result = outcome(tcu_matmul(c.context, out, in, in ? in + 1 : nullptr, &c.o));
+  else if (run && c.by_offsets)  // there is no plan of it
+    result = outcome(tcu_segmented_scan(c.context, out, c.fold, expr, c.n_inputs, in, c.dim, c.offsets(), &c.o));
   else if (!run || chance(c.rng, 30))
     result = plan_and_run(c, expr, out, in, run);
   else if (c.family == Family::map)
