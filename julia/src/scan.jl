@@ -1,16 +1,17 @@
 # Scans: cumsum, cumprod, accumulate along one dim, with the function that is applied first fused in.
 
-# Compiled once, as run_map! is.
-function scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int, @nospecialize(init), flags::UInt32)
+# Compiled once, as run_map! is. offsets: of segments, or nothing.
+function scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int, @nospecialize(init), flags::UInt32,
+               @nospecialize(offsets))
     size(out) == extents(x) || throw(DimensionMismatch("a scan of size $(extents(x)) into an array of size $(size(out))"))
     length(out) == 0 && return out
     accumulator = scan_accumulator(id, x, out)
-    failure = try_scan!(out, id, x, dim, init, flags, accumulator)
+    failure = try_scan!(out, id, x, dim, init, flags, accumulator, offsets)
     if !isempty(failure)
         iscpu(context(out)) && !isgated(x) || throw(ArgumentError(failure))
         count_outside(string("scan: ", failure))
         computed = GC.@preserve x TCUArray_on(context(out), host_values(x))
-        failure = try_scan!(out, id, computed, dim, init, flags, accumulator)
+        failure = try_scan!(out, id, computed, dim, init, flags, accumulator, offsets)
         isempty(failure) || throw(ArgumentError(failure))
     end
     return out
@@ -21,19 +22,23 @@ direction(exclusive::Bool, reverse::Bool) =
     (exclusive ? SCAN_EXCLUSIVE : 0x00000000) | (reverse ? SCAN_REVERSE : 0x00000000)
 
 function try_scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int, @nospecialize(init), flags::UInt32,
-                   @nospecialize(A))
+                   @nospecialize(A), @nospecialize(offsets))
     call = acquire_call(context(out))
     try
         push_out!(call, out)
+        at = offsets === nothing ? nothing : Ref(tensor!(call, offsets))
         r = collect_input!(call, x)
         isempty(call.failure) || return call.failure
         isempty(failure_of(r)) || return failure_of(r)
         started = !(init isa NoInit)
         started && (call.coefficients[3] = cscalar(A, init))
         options = set_options!(call; init = started, scan_flags = flags, accumulator = dtype_id(A))
-        GC.@preserve r call options out x check(@tcu tcu_scan(call.context.handle::Ptr{Cvoid}, pointer(call.out)::Ptr{CTensor},
-            id::Int32, input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor},
-            (dim - 1)::Int32, pointer(options)::Ptr{COptions})::Int32)
+        GC.@preserve r call options out x offsets check(at === nothing ?
+            (@tcu tcu_scan(call.context.handle::Ptr{Cvoid}, pointer(call.out)::Ptr{CTensor}, id::Int32, input_handle(r)::Ptr{Cvoid},
+                call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor}, (dim - 1)::Int32, pointer(options)::Ptr{COptions})::Int32) :
+            (@tcu tcu_segmented_scan(call.context.handle::Ptr{Cvoid}, pointer(call.out)::Ptr{CTensor}, id::Int32,
+                input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor}, (dim - 1)::Int32,
+                at::Ptr{CTensor}, pointer(options)::Ptr{COptions})::Int32))
     finally
         release_call(call)
     end
@@ -56,7 +61,7 @@ end
 function scan_tree!(out::TCUArray, fold::Fold, t, dim::Int; init = NoInit(), exclusive::Bool = false, reverse::Bool = false)
     if dim <= length(axes(t))
         flags = direction(exclusive, reverse) | (issegmented(t) ? SCAN_SEGMENTED : 0x00000000)
-        scan!(opaque(out), fold.id, opaque(distinct(t, out)), dim, opaque(init), flags)
+        scan!(opaque(out), fold.id, opaque(distinct(t, out)), dim, opaque(init), flags, nothing)
         return out
     end
     isgated(t) && throw(ArgumentError("dims is $dim for an array of $(length(axes(t))) dimensions"))

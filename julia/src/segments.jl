@@ -53,27 +53,6 @@ function segmented_reduce(op, x::Reducible, offsets::AbstractVector{<:Union{Int3
     return out
 end
 
-function try_segmented_scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int, @nospecialize(offsets::TCUArray),
-                             @nospecialize(init), flags::UInt32, @nospecialize(A))
-    call = acquire_call(context(out))
-    try
-        call.out[1] = tensor!(call, out)
-        at = Ref(tensor!(call, offsets))
-        r = collect_input!(call, x)
-        isempty(call.failure) || return call.failure
-        isempty(failure_of(r)) || return failure_of(r)
-        started = !(init isa NoInit)
-        started && (call.coefficients[3] = cscalar(A, init))
-        options = set_options!(call; init = started, scan_flags = flags, accumulator = dtype_id(A))
-        GC.@preserve r call options out x offsets check(@tcu tcu_segmented_scan(call.context.handle::Ptr{Cvoid},
-            pointer(call.out)::Ptr{CTensor}, id::Int32, input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32,
-            pointer(call.inputs)::Ptr{CTensor}, (dim - 1)::Int32, at::Ptr{CTensor}, pointer(options)::Ptr{COptions})::Int32)
-    finally
-        release_call(call)
-    end
-    return ""
-end
-
 """
     TCUOps.segmented_scan(op, x, offsets; dims, exclusive = false, reverse = false, init) -> TCUArray
 
@@ -89,10 +68,6 @@ function segmented_scan(op, x::Reducible, offsets::AbstractVector{<:Union{Int32,
     dim <= length(axes(t)) || throw(ArgumentError("dims is $dim for an array of $(length(axes(t))) dimensions"))
     isempty(offsets) && throw(DimensionMismatch("offsets must be one number more than there are segments"))
     out = new_array(context(t), scan_type(fold, t, init), extents(t))
-    length(out) == 0 && return out
     at = offsets isa AnyTCU ? strided(offsets) : TCUArray_on(context(t), offsets)
-    failure = try_segmented_scan!(opaque(out), fold.id, opaque(t), dim, opaque(at), opaque(init), direction(exclusive, reverse),
-                                  scan_accumulator(fold.id, t, out))
-    isempty(failure) || throw(ArgumentError(failure))
-    return out
+    return scan!(opaque(out), fold.id, opaque(t), dim, opaque(init), direction(exclusive, reverse), opaque(at))
 end

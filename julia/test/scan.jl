@@ -87,6 +87,7 @@ end
     @test Array(TCUOps.segmented_scan(+, TCUOps.lazy.(on_device(m) .* 2), [0, 3, 5, 6]; dims = 2)) ≈ 2 .* expected
     @test Array(TCUOps.scan(+, TCUOps.lazy.(on_device(m) .* 2); dims = 2, segments = TCUOps.lazy.(on_device(rows) .& true))) ≈ 2 .* expected
     @test_throws ArgumentError TCUOps.segmented_scan(-, on_device([1]), [0, 1])
+    @test length(TCUOps.segmented_scan(+, on_device(Float32[]), [0])) == 0
     @test_throws ArgumentError TCUOps.scan(+, on_device([1]); dims = 2, segments = on_device([true]))
 end
 
