@@ -54,12 +54,17 @@ BYTES = {"bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "u16": 2, "u
          "f32": 4, "f64": 8}
 
 
+def results(case):
+    """Arrays that it writes: a broadcast of two expressions two."""
+    return 2 if case["family"] == "broadcast" and "," in case["expr"] else 1
+
+
 def traffic(case):
     """(bytes read, bytes written) of an entry of cases.json: each input element once, each output once."""
     shapes = [v if isinstance(v, list) else v["shape"] for v in case["inputs"]]
     read = sum(math.prod(s) for s in shapes) * BYTES[case["dtype"]]
     out = [1 if case["family"] in FOLDS and i + 1 in case["dims"] else e for i, e in enumerate(case["shape"])]
-    return read, math.prod(out) * BYTES[case.get("out", case["dtype"])]
+    return read, math.prod(out) * BYTES[case.get("out", case["dtype"])] * results(case)
 
 
 def complete(rows, cases, ceilings):

@@ -278,8 +278,8 @@ TCU_API const char *tcu_context_backend(tcu_context_t context);
 /* An element-wise function of up to TCU_MAX_INPUTS inputs, in postfix: tanh(x*w + b) is
  *   {INPUT 0} {INPUT 1} {OP mul} {INPUT 2} {OP add} {OP tanh}
  * Types follow Julia's promotion rules; 16-bit floats are computed in float32 and rounded once, at the store (an explicit
- * CAST rounds where it stands). It leaves one value, or two for some scans (tcu_scan). Immutable, belongs to no context, may be used
- * by any thread. */
+ * CAST rounds where it stands). It leaves one value, or two: for a map with two results (tcu_map) and for some scans (tcu_scan). What it
+ * names twice is computed once. Immutable, belongs to no context, may be used by any thread. */
 typedef struct tcu_expr *tcu_expr_t;
 
 enum {
@@ -334,7 +334,7 @@ typedef struct tcu_options_t {
   int32_t alignment;             /* plans: bytes that all pointers will be multiples of; 0 takes the tensors' pointers */
   int32_t reserved;              /* zero */
   const double *correction;      /* VAR, STD: divide by n - correction; null, or a struct that ends before it, is 1. Finite, >= 0 */
-  const tcu_tensor_t *second;    /* reduce: where an op's second result goes; null, or a struct that ends before it: nowhere */
+  const tcu_tensor_t *second;    /* map, reduce: where a second result goes; null, or a struct that ends before it: nowhere */
 } tcu_options_t;
 #define TCU_OPTIONS_INIT { sizeof(tcu_options_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, NULL, NULL }
 
@@ -342,6 +342,9 @@ typedef struct tcu_options_t {
  * Every input's extent in a mode is the output's, or 1, or its rank ends before: then it is broadcast along that mode.
  * out may be one of the inputs when both have the same layout. expr null means input 0 itself (copy, cast, fill).
  * Any dtypes; the result is converted to out's (float to integer: toward zero, saturating, NaN to 0).
+ * Two results of one read, such as tanh(x) and its derivative: expr leaves two values; out gets the first and options.second the
+ * second, converted to its dtype. It has out's extents and strides (in elements) and shares no byte with out or an input; alpha and
+ * beta apply to out alone.
  * Errors: everything of section 1 that a tensor can have wrong, EXPR, KERNEL, LIBRARY (NVRTC for a fused expression). */
 TCU_API tcu_status_t tcu_map(tcu_context_t context, const tcu_tensor_t *out, tcu_expr_t expr, int32_t n_inputs,
                              const tcu_tensor_t *inputs, const tcu_options_t *options);
@@ -371,7 +374,7 @@ TCU_API tcu_status_t tcu_map(tcu_context_t context, const tcu_tensor_t *out, tcu
  * of LOGSUMEXP, SUMEXP and EXTREMA. It has out's extents and strides (in elements) and any dtype, and shares no byte with out or an
  * input; two results may lie in each other's gaps. alpha and beta apply to out alone. Empty: EMPTY.
  * out must not overlap an input. Errors: as map, and DIM, REDUCED_MODE, EMPTY; NULL for EXTREMA without a second; OPTION for a second
- * of an op that has none, as of a map and a scan. */
+ * of an op that has none. */
 TCU_API tcu_status_t tcu_reduce(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
                                 int32_t n_inputs, const tcu_tensor_t *inputs, int32_t n_dims, const int32_t *dims,
                                 const tcu_options_t *options);

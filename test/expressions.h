@@ -1,5 +1,5 @@
 // Random expressions of up to 16 inputs and 64 ops over random strided operands, on any context, against the same tape in float64: any
-// dtypes, into views and in place, with alpha and beta. The numbers are small multiples of powers of two, of which a float32 holds every
+// dtypes, into views and in place, with alpha and beta, some with two results. The numbers are small multiples of powers of two, of which a float32 holds every
 // intermediate result exactly, so that most comparisons are exact; some expressions end in a function that is not.
 #pragma once
 #include <algorithm>
@@ -217,6 +217,35 @@ inline Tape random_tape(Rng &rng, int n_inputs, int ops) {
   return t;
 }
 
+// The nodes of one and then of the other: what leaves both results. Its scalars are those of both.
+inline std::vector<tcu_node_t> put_together(const Tape &first, const Tape &last, std::vector<tcu_scalar_t> &scalars) {
+  std::vector<tcu_node_t> nodes = first.nodes;
+  scalars = first.scalars;
+  for (tcu_node_t n : last.nodes) {
+    if (n.kind == TCU_NODE_SCALAR) n.index += int32_t(first.scalars.size());
+    nodes.push_back(n);
+  }
+  scalars.insert(scalars.end(), last.scalars.begin(), last.scalars.end());
+  return nodes;
+}
+
+// The tensor has the expected elements, and what was there before everywhere else.
+inline void check_result(const tensors::Tensor &t, const Tape &tape, const std::vector<double> &expected) {
+  const std::vector<unsigned char> now = t.download();
+  std::vector<unsigned char> want = t.bytes;
+  size_t n = 0, wrong = 0;
+  double found = 0, wanted = 0;
+  support::for_each_index(t.extents, [&](const Sizes &i) {
+    const size_t at = size_t(base_of(t, i));
+    const double y = tensors::decode(t.dtype, &now[at]), x = tensors::rounded(t.dtype, expected[n++]);
+    if (!(tape.exact ? y == x : std::abs(y - x) <= 1e-5) && wrong++ == 0) found = y, wanted = x;
+    std::memcpy(&want[at], &now[at], t.size);
+  });
+  INFO(found << " in place of " << wanted);
+  REQUIRE(wrong == 0);
+  REQUIRE((now == want));
+}
+
 // One random expression; `elements`, at most, of the output.
 inline void check_one(Rng &rng, tcu_context_t context, int64_t elements) {
   const tcu_dtype_t types[] = {TCU_FLOAT32, TCU_FLOAT32, TCU_FLOAT64, TCU_FLOAT16, TCU_BFLOAT16, TCU_INT32, TCU_INT64, TCU_BOOL};
@@ -227,7 +256,8 @@ inline void check_one(Rng &rng, tcu_context_t context, int64_t elements) {
   for (auto &e : extents) e = std::min<int64_t>(left, one_of(rng, Sizes{1, 2, 3, 7, 8, 16, 17, 33, 64, 100})), left /= e;
   const auto small = [&] { return double(pick(rng, -4, 4)); };
   // Of what is exact the store may round, once.
-  tensors::Tensor out(context, rng, tape.exact ? one_of(rng, types) : chance(rng, 50) ? TCU_FLOAT32 : TCU_FLOAT64, extents, false, false);
+  const auto result_type = [&](const Tape &t) { return t.exact ? one_of(rng, types) : chance(rng, 50) ? TCU_FLOAT32 : TCU_FLOAT64; };
+  tensors::Tensor out(context, rng, result_type(tape), extents, false, false);
   out.fill(small);
   const int in_place = chance(rng, 20) ? int(pick(rng, 0, n - 1)) : -1;
   const tcu_dtype_t mostly = one_of(rng, types);
@@ -246,16 +276,29 @@ inline void check_one(Rng &rng, tcu_context_t context, int64_t elements) {
     const tensors::Tensor &x = i == in_place ? out : *inputs.back();
     values.push_back(x.values()), views.push_back(x.view()), dtypes.push_back(x.dtype);
   }
-  tcu_expr_t expr = nullptr;
+  // A second result, of an expression of its own over the same inputs, or the same one.
+  const bool has_second = chance(rng, 25);
+  const Tape other = has_second && !chance(rng, 15) ? random_tape(rng, n, int(pick(rng, 1, 16))) : tape;
+  tensors::Tensor second(rng, result_type(other), out);
+  second.fill(small);
+
   INFO(n << " inputs, one written to: " << in_place << ", out " << out.text() << ": " << tape.text());
-  REQUIRE(tcu_expr_create(&expr, tape.nodes.data(), int32_t(tape.nodes.size())) == TCU_OK);
-  const std::unique_ptr<tcu_expr, decltype(&tcu_expr_destroy)> owner(expr, tcu_expr_destroy);
+  INFO((has_second ? "second " + second.text() + ": " + other.text() : "no second"));
+  const auto made = [](const std::vector<tcu_node_t> &nodes) {
+    tcu_expr_t e = nullptr;
+    REQUIRE(tcu_expr_create(&e, nodes.data(), int32_t(nodes.size())) == TCU_OK);
+    return std::unique_ptr<tcu_expr, decltype(&tcu_expr_destroy)>(e, tcu_expr_destroy);
+  };
+  std::vector<tcu_scalar_t> scalars = tape.scalars;
+  const auto alone = made(tape.nodes), expr = made(has_second ? put_together(tape, other, scalars) : tape.nodes);
+  const tcu_tensor_t second_view = second.view();
   tcu_options_t options = TCU_OPTIONS_INIT;
-  options.scalars = tape.scalars.data(), options.n_scalars = int32_t(tape.scalars.size());
+  options.scalars = scalars.data(), options.n_scalars = int32_t(scalars.size());
+  if (has_second) options.second = &second_view;
 
   // alpha * result + beta * out, of what the result's dtype holds. A Bool has neither.
   tcu_dtype_t element = 0;
-  const tcu_status_t typed = tcu_expr_dtype(&element, expr, n, dtypes.data());
+  const tcu_status_t typed = tcu_expr_dtype(&element, alone.get(), n, dtypes.data());
   INFO(tcu_last_error());
   REQUIRE(typed == TCU_OK);
   const double step = element == TCU_INT32 || element == TCU_INT64 ? 1 : 0.5, alpha = step * small(), beta = step * small();
@@ -263,27 +306,18 @@ inline void check_one(Rng &rng, tcu_context_t context, int64_t elements) {
   const Known scaled = sum(product(tape.result, {std::abs(alpha), 1}), {4 * std::abs(beta), 1});
   const bool scales_it = element != TCU_BOOL && chance(rng, 30) && scaled.fits();
   if (scales_it) options.alpha = &scales[0], options.beta = &scales[1];
+  const std::vector<double> expected_second = oracle::map(extents, values, other);
   values.push_back(out.values());
   const std::vector<double> expected = oracle::map(extents, values, [&](const std::vector<double> &x) {
     return scales_it ? alpha * tape(x) + beta * x.back() : tape(x);
   });
 
   const tcu_tensor_t o = out.view();
-  const tcu_status_t status = tcu_map(context, &o, expr, n, views.data(), &options);
+  const tcu_status_t status = tcu_map(context, &o, expr.get(), n, views.data(), &options);
   INFO(tcu_last_error());
   REQUIRE(std::string(tcu_status_name(status)) == "TCU_OK");
-  const std::vector<unsigned char> now = out.download();
-  size_t n_seen = 0, wrong = 0;
-  double found = 0, wanted = 0;
-  support::for_each_index(extents, [&](const Sizes &i) {
-    const size_t at = size_t(base_of(out, i));
-    const double y = tensors::decode(out.dtype, &now[at]), want = tensors::rounded(out.dtype, expected[n_seen++]);
-    if (!(tape.exact ? y == want : std::abs(y - want) <= 1e-5) && wrong++ == 0) found = y, wanted = want;
-    std::memcpy(&out.bytes[at], &now[at], out.size);
-  });
-  INFO(found << " in place of " << wanted);
-  REQUIRE(wrong == 0);
-  REQUIRE((now == out.bytes));  // nothing beside the output was written
+  check_result(out, tape, expected);
+  if (has_second) check_result(second, other, expected_second);
 }
 
 }  // namespace expressions

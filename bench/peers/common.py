@@ -52,14 +52,15 @@ class Case:
         self.out, self.data = entry.get("out", self.dtype), entry.get("data", "")
         outer = re.fullmatch(r"(\w+)\((.*)\)", self.expr) if self.family != "broadcast" else None
         self.fold, self.inner = (outer[1], outer[2]) if outer else ("", self.expr)
-        self.is_scan = self.fold.startswith("cum")
+        self.is_scan = self.fold.startswith("cum") or self.fold == "recurrence"
+        self.results = 2 if self.family == "broadcast" and "," in self.expr else 1  # a tuple where there are two
         self.axes = tuple(len(self.shape) - d for d in entry["dims"])
         self.inputs = [v if isinstance(v, list) else None for v in entry["inputs"]]  # None: a view with strides
         self.out_shape = [1 if self.fold in FOLDS and i + 1 in entry["dims"] else e for i, e in enumerate(self.shape)]
 
     def bytes(self):
         shapes = [v if isinstance(v, list) else v["shape"] for v in self.entry["inputs"]]
-        return sum(math.prod(s) for s in shapes) * BYTES[self.dtype] + math.prod(self.out_shape) * BYTES[self.out]
+        return sum(math.prod(s) for s in shapes) * BYTES[self.dtype] + math.prod(self.out_shape) * BYTES[self.out] * self.results
 
     def sets(self, cache_bytes):
         """How many sets of operands to rotate among; the same rule as rotation() in runner/cases.cpp."""
@@ -95,6 +96,8 @@ def evaluate(text, inputs, functions, out=None):
             return inputs[ord(node.id) - ord("a")]
         if isinstance(node, ast.Constant):
             return node.value
+        if isinstance(node, ast.Tuple):
+            return tuple(walk(each, None) for each in node.elts)
         if isinstance(node, ast.UnaryOp):
             return call(operators[type(node.op)], walk(node.operand, out), out=out)
         if isinstance(node, ast.Call):
@@ -111,6 +114,15 @@ NUMPY_FUNCTIONS = {
        for n in ("add", "subtract", "multiply", "divide", "negative", "tanh", "exp", "log", "sqrt", "abs")},
     "abs2": lambda x, out: np.multiply(x, x, out=out),
 }
+
+
+def recurrence(values, axis):
+    """y[i] = a[i] * y[i-1] + x[i] of values (a, x)."""
+    a, x = (np.moveaxis(v, axis, 0) for v in np.broadcast_arrays(*values))
+    y = np.zeros_like(x)
+    for i in range(len(x)):
+        y[i] = a[i] * (y[i - 1] if i else 0) + x[i]
+    return np.moveaxis(y, 0, axis)
 
 
 def check(case, peer, result, inputs, rng=np.random.default_rng(3)):
@@ -131,16 +143,21 @@ def check(case, peer, result, inputs, rng=np.random.default_rng(3)):
         for x in inputs:
             pick = tuple(slice(0, 1) if x.shape[a] == 1 else where[a] for a in range(len(shape)))
             parts.append(np.asarray(peer.to_numpy(take(x, pick)), dtype=np.float64))
-        value = np.broadcast_to(evaluate(case.inner, parts, NUMPY_FUNCTIONS), tuple(
-            1 if a not in axes else len(range(*where[a].indices(shape[a]))) for a in range(len(shape))))
+        extents = tuple(1 if a not in axes else len(range(*where[a].indices(shape[a]))) for a in range(len(shape)))
+        value = evaluate(case.inner, parts, NUMPY_FUNCTIONS)
+        if case.fold != "recurrence":
+            value = np.broadcast_to(value[0] if case.results > 1 else value, extents)  # of two results the first
         pick = tuple(where[a] if a not in axes or case.is_scan else slice(0, 1) for a in range(len(shape)))
-        got.append(np.asarray(peer.to_numpy(take(result, pick)), dtype=np.float64).ravel())
-        if case.is_scan:
+        got.append(np.asarray(peer.to_numpy(take(result[0] if case.results > 1 else result, pick)), dtype=np.float64).ravel())
+        if case.fold == "recurrence":
+            expected = recurrence(value, axes[0])
+        elif case.is_scan:
             expected = getattr(np, case.fold)(value, axis=axes[0])
         else:
             expected = FOLDS[case.fold](value) if case.fold else value
         ref.append(np.ravel(expected))
-        scale += float(np.sum(value ** 2)) * {"sum": 1, "cumsum": 1, "mean": 1 / value.size ** 2}.get(case.fold, 0)
+        if case.fold in ("sum", "cumsum", "mean"):
+            scale += float(np.sum(value ** 2)) / (value.size ** 2 if case.fold == "mean" else 1)
     got, ref = np.concatenate(got), np.concatenate(ref)
     norm = max(float(np.sum(ref ** 2)), scale)
     error = math.sqrt(float(np.sum((got - ref) ** 2)) / norm) if norm else float(np.abs(got - ref).max())

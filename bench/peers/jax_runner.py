@@ -41,6 +41,8 @@ def function(case):
         value = common.evaluate(case.inner, x, FUNCTIONS)
         if not case.fold:
             return value
+        if case.fold == "recurrence":
+            return jax.lax.associative_scan(lambda l, r: (l[0] * r[0], r[0] * l[1] + r[1]), value, axis=axes[0])[1]
         if case.is_scan:
             return getattr(jnp, case.fold)(value, axis=axes[0])
         if case.fold.startswith("arg"):
@@ -94,7 +96,7 @@ class Jax:
         return self.inputs[0]
 
     def time(self, run, case):
-        return common.wall_samples(run, self.quick, 3000, lambda: self.last.block_until_ready())
+        return common.wall_samples(run, self.quick, 3000, lambda: jax.block_until_ready(self.last))
 
     def take(self, x, pick):
         # x[pick] would be compiled anew for every index

@@ -15,6 +15,8 @@ class NumPy:
         self.quick = args.quick
 
     def supports(self, case):
+        if case.results > 1 or case.fold == "recurrence":
+            return "NumPy has no such call"
         return None if case.dtype in DTYPES and None not in case.inputs else "NumPy has no such dtype, or it is a view"
 
     def prepare(self, case):

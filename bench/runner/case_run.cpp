@@ -19,11 +19,11 @@ int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 // Where the operands of one set lie, in elements; every set and operand begins at a multiple of 256 bytes.
 struct Arrangement {
-  int64_t sets, set_elements = 0, out_elements;
+  int64_t sets, set_elements = 0, out_elements;  // out_elements: from one set's out to the next one's; a second result is half way
   std::vector<int64_t> begins;
 
   Arrangement(const Case &c, int64_t cache_bytes)
-      : sets(rotation(c.bytes(), cache_bytes)), out_elements(round_up(c.into.span, 256 / dtype_bytes(c.out))) {
+      : sets(rotation(c.bytes(), cache_bytes)), out_elements(c.results() * round_up(c.into.span, 256 / dtype_bytes(c.out))) {
     for (const View &v : c.inputs) {
       begins.push_back(set_elements);
       set_elements += round_up(v.span, 256 / dtype_bytes(c.dtype));
@@ -90,12 +90,16 @@ struct CaseRunner::Call {
     out_tensor = {nullptr, into.shape.data(), into.strides.data(), dtype_of(c.out), static_cast<int32_t>(into.shape.size())};
     for (int64_t s = 0; s < arrangement.sets; s++) {
       outs.push_back(out + (s * arrangement.out_elements + into.offset) * dtype_bytes(c.out));
+      if (c.results() > 1) {
+        seconds.push_back(out_tensor);
+        seconds.back().data = out + (s * arrangement.out_elements + arrangement.out_elements / 2 + into.offset) * dtype_bytes(c.out);
+      }
       for (size_t j = 0; j < inputs_of.size(); j++) {
         pointers.push_back(pool + (s * arrangement.set_elements + arrangement.begins[j] + inputs_of[j].offset) * dtype_bytes(c.dtype));
       }
     }
-    is_scan = fold.rfind("cum", 0) == 0;
-    if (is_scan) fold = fold.substr(3);
+    is_scan = c.family == "scan" || c.family == "segmented_scan";
+    if (fold.rfind("cum", 0) == 0) fold = fold.substr(3);
     if (!fold.empty() && !(op = tcu_reduce_op_by_name(fold.c_str())))
       throw std::invalid_argument("no fold '" + fold + "'");
     point_to(0);
@@ -110,6 +114,7 @@ struct CaseRunner::Call {
 
   void point_to(int64_t set) {
     out_tensor.data = outs[set];
+    if (!seconds.empty()) options.second = &seconds[set];
     for (size_t j = 0; j < inputs.size(); j++) inputs[j].data = pointers[set * inputs.size() + j];
   }
   void make_plan() {
@@ -122,9 +127,10 @@ struct CaseRunner::Call {
       must(tcu_plan_reduce(&plan, device.context, &out_tensor, op, expr.handle, n, inputs.data(), n_dims, dims.data(),
                            &options));
   }
-  void execute(int64_t k) const {
+  void execute(int64_t k) {
     int64_t set = k % arrangement.sets;
     const void *const *in = pointers.data() + set * inputs.size();
+    if (!seconds.empty()) options.second = &seconds[set];
     must(tcu_plan_execute(plan, outs[set], static_cast<int32_t>(inputs.size()), in, &options));
   }
   void one_shot(int64_t k) {
@@ -150,6 +156,7 @@ struct CaseRunner::Call {
   std::vector<int32_t> dims;
   tcu_tensor_t out_tensor;
   std::vector<void *> outs;
+  std::vector<tcu_tensor_t> seconds;  // one a set, of a case with two results
   std::vector<void *> pointers;
   tcu_options_t options = TCU_OPTIONS_INIT;
   struct OwnedExpr {  // goes too where the plan is refused
@@ -200,12 +207,16 @@ void CaseRunner::verify(Call &call, const Case &c, const Reference &reference, R
   if (call.bytes != c.bytes()) row->note = "the plan counts " + std::to_string(call.bytes) + " bytes";
   const int64_t size = dtype_bytes(c.out);
   const uint64_t poison = ~uint64_t{0};  // NaN as a float
-  for (int64_t p : reference.positions) must(tcu_copy(device_.context, out_.at(c.into.at(p) * size), &poison, size, device_.stream));
+  std::vector<int64_t> places;
+  for (int64_t result = 0; result < c.results(); result++) {
+    for (int64_t p : reference.positions) places.push_back((c.into.at(p) + result * call.arrangement.out_elements / 2) * size);
+  }
+  for (int64_t p : places) must(tcu_copy(device_.context, out_.at(p), &poison, size, device_.stream));
   call.one_shot(0);
   std::vector<double> out;
-  for (int64_t p : reference.positions) {
+  for (int64_t p : places) {
     char element[8];
-    must(tcu_copy(device_.context, element, out_.at(c.into.at(p) * size), size, device_.stream));
+    must(tcu_copy(device_.context, element, out_.at(p), size, device_.stream));
     out.push_back(load_element(dtype_of(c.out), element));
   }
   check(reference, out, row);

@@ -94,8 +94,10 @@ int64_t Case::fold_length() const {
   return n;
 }
 
+int64_t Case::results() const { return family == "broadcast" && expr.find(',') != std::string::npos ? 2 : 1; }
+
 int64_t Case::bytes() const {
-  int64_t n = product(out_shape()) * dtype_bytes(out);
+  int64_t n = results() * product(out_shape()) * dtype_bytes(out);
   for (const View &v : inputs) n += v.elements() * dtype_bytes(dtype);
   return n;
 }

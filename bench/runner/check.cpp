@@ -14,7 +14,8 @@ namespace {
 struct Partial {
   long double sum = 0, squares = 0, exponentials = 0;
   double product = 1, best = 0;
-  int64_t at = -1;  // of best
+  double factor = 1, term = 0;  // of a recurrence: factor * what came before + term
+  int64_t at = -1;              // of best
 };
 
 // The folds of cases.json (a scan's without its 'cum'), from a Partial of n elements. The bench's numbers are small: no exp of
@@ -27,12 +28,14 @@ struct Fold {
   double (*summands)(const Partial &p, double n) = nullptr;  // their squared norm, where they may cancel
 
   bool is_better(double x, double y) const { return traits & wants_max ? x > y : x < y; }
-  void take(Partial &p, double x, int64_t position) const {
+  void take(Partial &p, double first, double x, int64_t position) const {
+    p.factor *= first, p.term = first * p.term + x;
     p.sum += x, p.product *= x, p.squares += static_cast<long double>(x) * x;
     if (traits & wants_exponentials) p.exponentials += std::exp(x);
     if (p.at < 0 || is_better(x, p.best)) p.best = x, p.at = position;
   }
   void join(Partial &p, const Partial &later) const {
+    p.factor *= later.factor, p.term = later.factor * p.term + later.term;
     p.sum += later.sum, p.product *= later.product, p.squares += later.squares, p.exponentials += later.exponentials;
     if (later.at >= 0 && (p.at < 0 || is_better(later.best, p.best))) p.best = later.best, p.at = later.at;
   }
@@ -46,6 +49,7 @@ const Fold folds[] = {
     {"", sum},  // a broadcast: its one element
     {"sum", sum, Fold::plain, [](const Partial &p, double) -> double { return p.squares; }},
     {"mean", mean, Fold::plain, [](const Partial &p, double n) -> double { return p.squares / n / n; }},
+    {"recurrence", [](const Partial &p, double) { return p.term; }},
     {"prod", [](const Partial &p, double) { return p.product; }},
     {"max", best, Fold::exact | Fold::wants_max},
     {"min", best, Fold::exact},
@@ -86,7 +90,8 @@ Partial fold_range(const Case &c, const Expression &e, const Pool &pool, const s
   Partial p;
   for (int64_t position = from; position < to; position++) {
     for (size_t j = 0; j < n; j++) values[j] = pool.host_at(at[j]);
-    f.take(p, e.is_identity() ? values[0] : e.run(values.data()), position);
+    const double x = e.is_identity() ? values[0] : e.run_last(values.data());
+    f.take(p, e.last.empty() ? 0 : e.run(values.data()), x, position);
     for (int d : dims) {  // step to the next index
       bool carries = ++index[d - 1] == c.shape[d - 1];
       for (size_t j = 0; j < n; j++) at[j] += carries ? (1 - c.shape[d - 1]) * stride(j, d) : stride(j, d);
@@ -133,6 +138,7 @@ Reference make_reference(const Case &c, const Expression &e, const Pool &pool, c
   const int64_t wanted = std::min(outputs, std::clamp<int64_t>(work / std::max<int64_t>(c.fold_length(), 1), 3, most));
   std::mt19937_64 random(7);
   Reference r;
+  std::vector<double> seconds;
   double norm = 0, summands = 0;
   for (int64_t k = 0; k < wanted; k++) {
     int64_t position = k == 0 ? 0 : k == 1 ? outputs - 1 : static_cast<int64_t>(random() % outputs);
@@ -146,10 +152,12 @@ Reference make_reference(const Case &c, const Expression &e, const Pool &pool, c
     }
     const Partial p = fold(c, e, pool, origins, index, length, f);
     const double value = f.value(p, static_cast<double>(length));
-    r.values.push_back(value);
+    if (c.results() > 1) r.values.push_back(p.factor), seconds.push_back(value);  // of one element: its first value, and its last
+    else r.values.push_back(value);
     norm += value * value;
     if (f.summands) summands += f.summands(p, static_cast<double>(length));
   }
+  r.values.insert(r.values.end(), seconds.begin(), seconds.end());
   r.scale = std::max(norm, summands);
   r.is_exact = f.traits & Fold::exact;
   // Rounding of a signed random sum of n grows slower than n^(1/4) in any blocked order; one summand lost in n costs

@@ -9,7 +9,7 @@ namespace bench {
 // What some of a case's outputs should be.
 struct Reference {
   std::vector<int64_t> positions;  // of them in the dense output
-  std::vector<double> values;
+  std::vector<double> values;      // there; of a case with two results those of the second follow
   double scale = 0;                // squared norm that a difference is compared with
   double tolerance = 0;
   bool is_exact = false;           // anything but equality is an error of 1: max, min and the arg-reductions

@@ -29,7 +29,7 @@ const Function *function_named(const std::string &name) {
   return nullptr;
 }
 
-// sum := product {(+|-) product}; product := factor {(*|/) factor}; factor := -factor | (sum) | name(sum) | a..p |
+// all := sum [, sum]; sum := product {(+|-) product}; product := factor {(*|/) factor}; factor := -factor | (sum) | name(sum) | a..p |
 // number
 class Parser {
  public:
@@ -41,6 +41,13 @@ class Parser {
       expect('(');
     }
     sum();
+    if (peek() == ',') {
+      at_++;
+      std::vector<Step> first;
+      first.swap(e_.tape);
+      sum();
+      e_.last.swap(e_.tape), e_.tape.swap(first);
+    }
     if (has_fold) expect(')');
     if (at_ != text_.size()) fail("does not end here");
     return e_;
@@ -119,7 +126,8 @@ class Parser {
 
 Expression parse_expression(const std::string &text, bool has_fold) { return Parser(text).parse(has_fold); }
 
-double Expression::run(const double *inputs) const {
+namespace {
+double run_tape(const std::vector<Step> &tape, const double *inputs) {
   double stack[16];
   int n = 0;
   for (const Step &s : tape) {
@@ -139,11 +147,17 @@ double Expression::run(const double *inputs) const {
   }
   return stack[0];
 }
+}  // namespace
+
+double Expression::run(const double *inputs) const { return run_tape(tape, inputs); }
+double Expression::run_last(const double *inputs) const { return run_tape(last.empty() ? tape : last, inputs); }
 
 tcu_expr_t make_expr(const Expression &e, tcu_dtype_t dtype) {
   if (e.is_identity()) return nullptr;
   std::vector<tcu_node_t> nodes;
-  for (const Step &s : e.tape) {
+  std::vector<Step> steps = e.tape;
+  steps.insert(steps.end(), e.last.begin(), e.last.end());
+  for (const Step &s : steps) {
     tcu_node_t node = {};
     node.kind = s.kind == Step::input ? TCU_NODE_INPUT : s.kind == Step::constant ? TCU_NODE_CONSTANT : TCU_NODE_OP;
     node.index = s.index;

@@ -1,5 +1,5 @@
-// The element-wise expressions of cases.json, "tanh(a*b+c)": parsed to a postfix tape, run in float64, made a
-// tcu_expr_t.
+// The element-wise expressions of cases.json, "tanh(a*b+c)", or two with a comma between them: parsed to postfix tapes, run in float64,
+// made a tcu_expr_t.
 #pragma once
 #include <string>
 #include <vector>
@@ -17,10 +17,11 @@ struct Step {
 
 struct Expression {
   std::string fold;  // "sum", "argmax", "cumsum", ...: the outermost name of a reduction or scan; else ""
-  std::vector<Step> tape;
+  std::vector<Step> tape, last;  // last: of a second value, else empty
 
-  bool is_identity() const { return tape.size() == 1 && tape[0].kind == Step::input && tape[0].index == 0; }
-  double run(const double *inputs) const;
+  bool is_identity() const { return last.empty() && tape.size() == 1 && tape[0].kind == Step::input && tape[0].index == 0; }
+  double run(const double *inputs) const;       // the first value
+  double run_last(const double *inputs) const;  // the last one
 };
 
 // has_fold: the outermost call is the fold. Throws std::invalid_argument.

@@ -215,7 +215,7 @@ end
 # Hides a type from inference: what follows is compiled once, not for every expression.
 opaque(@nospecialize(x)) = Base.inferencebarrier(x)
 
-call_map(call::Call, expression::Ptr{Cvoid}) = (options = set_options!(call);
+call_map(call::Call, expression::Ptr{Cvoid}, second::Bool = false) = (options = set_options!(call; second = second);
     GC.@preserve call options check(@tcu tcu_map(call.context.handle::Ptr{Cvoid}, pointer(call.out)::Ptr{CTensor}, expression::Ptr{Cvoid},
         call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor}, pointer(options)::Ptr{COptions})::Int32))
 
@@ -227,15 +227,17 @@ function run_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted))
     return dest
 end
 
-function try_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted))
+# second: where the second of two values goes that the tree leaves, or nothing.
+function try_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted), @nospecialize(second) = nothing)
     call = acquire_call(context(dest))
     try
         push_out!(call, dest)
+        second === nothing || (call.second[1] = tensor!(call, second))
         collect!(call, bc)
         isempty(call.failure) || return call.failure
         r = recording(call, bc)
         isempty(r.failure) || return r.failure
-        GC.@preserve r dest bc call_map(call, handle(r))
+        GC.@preserve r dest bc second call_map(call, handle(r), second !== nothing)
     finally
         release_call(call)
     end

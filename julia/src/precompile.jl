@@ -1,8 +1,8 @@
 # What every first expression needs is inferred when the package is precompiled.
 
-for f in (run_map!, try_map!)
-    precompile(f, (TCUArray, Broadcasted))
-end
+precompile(run_map!, (TCUArray, Broadcasted))
+precompile(try_map!, (TCUArray, Broadcasted, Any))
+precompile(run_pair!, (TCUArray, TCUArray, Broadcasted))
 precompile(host_map!, (TCUArray, Broadcasted, String))
 for R in (Nothing, Recording)
     precompile(call_reduce, (Call, Int32, R, DimSet, Bool, Bool, Bool, Int32))
@@ -30,7 +30,7 @@ precompile(captured_type, (Any,))
 precompile(lift, (Any, Any))
 precompile(acquire_call, (Context,))
 precompile(release_call, (Call,))
-precompile(call_map, (Call, Ptr{Cvoid}))
+precompile(call_map, (Call, Ptr{Cvoid}, Bool))
 precompile(throw_status, (Int32,))
 precompile(context, (Symbol, Int))
 precompile(kernel_calls, (Context,))

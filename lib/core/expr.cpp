@@ -63,7 +63,7 @@ Expr::Expr(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
     }
     hash.add((uint64_t(n.kind) << 40) ^ (uint64_t(n.dtype) << 32) ^ uint32_t(n.index));
   }
-  if (depth < 1 || depth > 2) fail(Code::expr, "expr leaves %d values on the stack and must leave one, or two for a scan", depth);
+  if (depth < 1 || depth > 2) fail(Code::expr, "expr leaves %d values on the stack and must leave one, or two", depth);
   n_results_ = depth;
   hash_ = hash.value();
 }
@@ -134,31 +134,31 @@ struct NoSteps {
   int parameter(const Node &) { return 0; }
   int cast(int, DType, DType, bool) { return 0; }
   int op(Op, const OpTypes &, const int *) { return 0; }
-  void leave(int, DType result, int, DType gate) { types = {result, gate}; }
+  void leave(int, DType result, int, DType first) { types = {result, first}; }
 };
 
-// Every input is loaded once however often the tape names it.
+// What the tape computes twice is computed once: postfix has no other way to say that two results share a value. (Constants stay
+// apart: an equal tape may have others.)
 struct Steps {
   TypedExpr out;
-  int input_step[kMaxInputs];
-  Steps() { std::fill_n(input_step, kMaxInputs, -1); }
 
   int push(const Step &s) {
-    out.steps.push_back(s);
-    return int(out.steps.size()) - 1;
+    const auto there = std::find(out.steps.begin(), out.steps.end(), s);
+    if (there == out.steps.end()) return out.steps.push_back(s), int(out.steps.size()) - 1;
+    return int(there - out.steps.begin());
   }
   int input(int i, DType d) {
-    if (input_step[i] < 0) {
-      Step s{Step::Kind::input};
-      s.result = d, s.index = int16_t(i);
-      input_step[i] = push(s);
-    }
-    return input_step[i];
+    Step s{Step::Kind::input};
+    s.result = d, s.index = int16_t(i);
+    return push(s);
   }
   int parameter(const Node &n) {
+    const int slot = n.kind == NodeKind::scalar ? n.index : -1;
+    const auto there = std::find_if(out.parameters.begin(), out.parameters.end(),
+                                    [&](const Parameter &p) { return slot >= 0 && p.slot == slot && p.dtype == n.dtype; });
     Step s{Step::Kind::parameter};
-    s.result = n.dtype, s.index = int16_t(out.parameters.size());
-    out.parameters.push_back({n.dtype, n.kind == NodeKind::scalar ? n.index : -1, n.value});
+    s.result = n.dtype, s.index = int16_t(there - out.parameters.begin());
+    if (there == out.parameters.end()) out.parameters.push_back({n.dtype, slot, n.value});
     return push(s);
   }
   // Between two dtypes held in the same type a conversion is nothing, unless the tape asks for it, to round.
@@ -177,8 +177,8 @@ struct Steps {
     for (int i = 0; i < 3; ++i) s.args[i] = int16_t(ids[i]);
     return push(s);
   }
-  void leave(int value, DType result, int gate_value, DType gate) {
-    out.value = value, out.result = result, out.gate_value = gate_value, out.gate = gate;
+  void leave(int value, DType result, int first_value, DType first) {
+    out.value = value, out.result = result, out.first_value = first_value, out.first = first;
   }
 };
 

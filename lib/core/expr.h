@@ -33,13 +33,13 @@ class Expr {
   const std::vector<Node> &nodes() const { return nodes_; }
   int n_inputs() const { return n_inputs_; }    // one past the highest input named
   int n_scalars() const { return n_scalars_; }  // likewise; constants are not counted
-  int n_results() const { return n_results_; }  // values that it leaves: one, or a gate and an element (TypedExpr)
+  int n_results() const { return n_results_; }  // values that it leaves: one or two
   bool is_identity() const { return nodes_.size() == 1 && nodes_[0].kind == NodeKind::input && nodes_[0].index == 0; }
   uint64_t hash() const { return hash_; }
   bool operator==(const Expr &other) const;
 
   static const std::shared_ptr<const Expr> &identity();
-  static const std::shared_ptr<const Expr> &pair();  // of inputs 0 and 1
+  static const std::shared_ptr<const Expr> &pair();  // leaves inputs 0 and 1
 
  private:
   std::vector<Node> nodes_;
@@ -55,6 +55,7 @@ struct Step {
   DType result = DType::none;
   int16_t index = 0;            // input number, or parameter number
   int16_t args[3] = {-1, -1, -1};
+  bool operator==(const Step &) const = default;
 };
 
 // A number that the expression takes by value: a caller's scalar, or a constant of the tape.
@@ -70,14 +71,14 @@ struct TypedExpr {
   std::vector<Step> steps;
   std::vector<Parameter> parameters;
   DType result = DType::none;
-  int value = -1;             // the step whose value is the result
-  DType gate = DType::none;   // of a tape that leaves two values, the first: what a scan does with what came before the element
-  int gate_value = -1;
+  int value = -1;             // the step whose value is the result: of two that the tape leaves, the last
+  DType first = DType::none;  // of two, the first: a map's first result; of a scan, what it does with what came before the element
+  int first_value = -1;
 };
 TypedExpr infer(const Expr &expr, const DType *inputs, int n_inputs);
 // The dtypes alone, without building the steps' list. No allocation for tapes of up to kMaxNodes.
 struct ResultTypes {
-  DType result = DType::none, gate = DType::none;
+  DType result = DType::none, first = DType::none;
 };
 ResultTypes infer_results(const Expr &expr, const DType *inputs, int n_inputs);
 inline DType infer_result(const Expr &expr, const DType *inputs, int n_inputs) { return infer_results(expr, inputs, n_inputs).result; }

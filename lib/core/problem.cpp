@@ -61,9 +61,8 @@ uint64_t Problem::hash() const {
 }
 
 bool Problem::operator==(const Problem &o) const {
-  if (family != o.family || op != o.op || scan.exclusive != o.scan.exclusive || scan.reverse != o.scan.reverse || scan.segmented != o.scan.segmented ||
-      determinism != o.determinism || reads_out != o.reads_out || in_place != o.in_place || index_bits != o.index_bits ||
-      n_inputs != o.n_inputs || out != o.out || acc != o.acc || offsets != o.offsets || second != o.second ||
+  if (family != o.family || op != o.op || scan != o.scan || determinism != o.determinism || reads_out != o.reads_out ||
+      in_place != o.in_place || index_bits != o.index_bits || n_inputs != o.n_inputs || out != o.out || acc != o.acc || offsets != o.offsets || second != o.second ||
       modes.size() != o.modes.size() || !(*expr == *o.expr))
     return false;
   if (std::memcmp(in, o.in, sizeof(DType) * n_inputs) || std::memcmp(alignment, o.alignment, 1 + n_inputs)) return false;
@@ -106,7 +105,7 @@ void check(const Request &r, Checked &c, Problem &p) {
   const int stated = r.need_data ? 0 : r.alignment;  // it promises what a plan's pointers will be; a call has its pointers
   c.out = check_tensor(r.out, "out", r.need_data);
   check_no_self_overlap(c.out, "out");
-  p.expr = r.expr ? r.expr : p.gated() ? Expr::pair() : Expr::identity();
+  p.expr = r.expr ? r.expr : p.two_valued() ? Expr::pair() : Expr::identity();
   p.n_inputs = r.n_inputs;
   p.out = r.out.dtype;
   p.determinism = r.determinism;
@@ -128,10 +127,11 @@ void check(const Request &r, Checked &c, Problem &p) {
     }
   }
   const ResultTypes types = infer_results(*p.expr, p.in, p.n_inputs);
-  if ((types.gate != DType::none) != p.gated())
-    fail(Code::expr, "expr leaves %s", p.gated() ? "one value and must leave two, the factor or flag and the element" : "two values and must leave one");
-  // A recurrence multiplies one with the other.
-  p.element = p.op == ReduceOp::recurrence ? promote(types.gate, types.result) : types.result;
+  if (types.first != DType::none && !p.two_valued()) fail(Code::expr, "expr leaves two values and must leave one");
+  if (types.first == DType::none && p.two_valued())
+    fail(Code::expr, "expr leaves one value and must leave two, %s", p.gated() ? "the factor or flag and the element" : "out's and options.second's");
+  if (p.op == ReduceOp::recurrence) p.element = promote(types.first, types.result);  // one is multiplied with the other
+  else p.element = p.family == Family::broadcast && p.two_valued() ? types.first : types.result;
 }
 
 // An output may be exactly an input (each element is read before it is written) where `in_place_ok`; else they must
@@ -209,7 +209,20 @@ void build_modes(const Checked &c, int rank, const int64_t *extents, const Role 
   p.index_bits = narrow && count <= (1 << 30) ? 32 : 64;
 }
 
-// out and, where there is a second result, that: two of one layout, apart from each other and from what is read.
+// The second result: of out's layout, apart from out and from what is read.
+void check_second(const Request &r, Checked &c) {
+  c.second = check_tensor(*r.second, "options.second", r.need_data);
+  for (int m = 0; m < std::max(c.out.rank, c.second.rank); ++m)
+    if (c.second.extent(m) != c.out.extent(m) || (c.out.extent(m) > 1 && c.second.stride(m) != c.out.stride(m)))
+      fail(Code::shape, "options.second must have out's extents and strides, and has not in mode %d", m);
+  if (!r.second->data) return;
+  if (r.out.data && may_overlap(r.out.data, c.out, r.second->data, c.second)) fail(Code::overlap, "options.second overlaps out");
+  for (int i = 0; i < r.n_inputs; ++i)
+    if (r.inputs[i].data && may_overlap(r.second->data, c.second, r.inputs[i].data, c.in[i]))
+      fail(Code::overlap, "options.second overlaps input %d; write to a copy", i);
+}
+
+// Of a fold.
 void check_results(const Request &r, Checked &c, Problem &p) {
   check_overlap(r, c, false, p);
   const DType post = is_arg(p.op) ? DType::i64 : p.acc;
@@ -222,19 +235,7 @@ void check_results(const Request &r, Checked &c, Problem &p) {
   }
   if (info(p.op).second == Second::None) fail(Code::option, "options.second is given and %s has no second result", info(p.op).name);
   p.second = r.second->dtype;
-  c.second = check_tensor(*r.second, "options.second", r.need_data);
-  for (int m = 0; m < std::max(c.out.rank, c.second.rank); ++m)
-    if (c.second.extent(m) != c.out.extent(m) || (c.out.extent(m) > 1 && c.second.stride(m) != c.out.stride(m)))
-      fail(Code::shape, "options.second must have out's extents and strides, and has not in mode %d", m);
-  if (!r.second->data) return;
-  if (r.out.data && may_overlap(r.out.data, c.out, r.second->data, c.second)) fail(Code::overlap, "options.second overlaps out");
-  for (int i = 0; i < r.n_inputs; ++i)
-    if (r.inputs[i].data && may_overlap(r.second->data, c.second, r.inputs[i].data, c.in[i]))
-      fail(Code::overlap, "options.second overlaps input %d; write to a copy", i);
-}
-
-void refuse_second(const Request &r, const char *call) {
-  if (r.second) fail(Code::option, "options.second is given and a %s has no second result", call);
+  check_second(r, c);
 }
 
 void refuse_scan_only(ReduceOp op) {
@@ -269,7 +270,7 @@ void set_accumulator(const Request &r, Problem &p, DType standard) {
 Problem make_broadcast(const Request &r) {
   Problem p;
   Checked c;
-  refuse_second(r, "map");
+  if (r.second) p.second = r.second->dtype;
   check(r, c, p);
   for (int m = 0; m < std::max(c.rank, c.out.rank); ++m) {
     const int64_t joint = m < c.rank ? c.space[m] : 1;
@@ -278,6 +279,7 @@ Problem make_broadcast(const Request &r) {
            (long long)joint);
   }
   check_overlap(r, c, true, p);
+  if (r.second) check_second(r, c);
   set_accumulator(r, p, compute_dtype(p.element));
   if (r.reads_out && p.acc == DType::bool_) fail(Code::option, "beta makes no sense for a Bool result");
   build_modes(c, c.out.rank, c.out.extents, nullptr, p);
@@ -324,7 +326,7 @@ Problem make_scan(const Request &r, ReduceOp op, int dim, ScanFlags flags) {
     fail(Code::op, "%s cannot be scanned; sum, prod, max, min, any, all, count and recurrence can", info(op).name);
   if (flags.segmented && op == ReduceOp::recurrence)
     fail(Code::option, "a recurrence takes no TCU_SCAN_SEGMENTED; make its factor 0 where a segment begins");
-  refuse_second(r, "scan");
+  if (r.second) fail(Code::option, "options.second is given and a scan has no second result");
   check(r, c, p);
   check_space(c);
   if (dim < 0 || dim >= kMaxRank) fail(Code::dim, "dim is %d; modes are numbered 0..%d", dim, kMaxRank - 1);

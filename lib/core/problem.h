@@ -17,6 +17,7 @@ enum class Determinism : uint8_t { run_to_run = 0, any_order = 1 };
 // segmented: the expression leaves two values, and the first says whether a segment begins.
 struct ScanFlags {
   bool exclusive = false, reverse = false, segmented = false;
+  bool operator==(const ScanFlags &) const = default;
 };
 
 struct Problem {
@@ -39,8 +40,9 @@ struct Problem {
   // Operands whose strides the modes carry: out, the inputs, and one more: for segments the offsets, else for an
   // arg-reduction the position weights.
   int n_operands() const { return 1 + n_inputs + (family == Family::segmented || (op != ReduceOp::none && is_arg(op))); }
-  // Whether the expression leaves two values: what a scan does with what came before an element, and the element.
+  // Whether the expression leaves two values: what a scan does with what came before an element, and the element; or a map's two results.
   bool gated() const { return op == ReduceOp::recurrence || scan.segmented; }
+  bool two_valued() const { return gated() || (family == Family::broadcast && second != DType::none); }
   int position_operand() const { return 1 + n_inputs; }
   int offsets_operand() const { return 1 + n_inputs; }
   int64_t kept() const { return modes.count(Role::K); }
@@ -63,7 +65,7 @@ struct Request {
   const TensorView *inputs = nullptr;
   DType accumulator = DType::none;
   Determinism determinism = Determinism::run_to_run;
-  const TensorView *second = nullptr;  // of a reduction; null: none
+  const TensorView *second = nullptr;  // of a map or a reduction; null: none
   bool reads_out = false;
   int alignment = 0;       // bytes; 0 takes it from the pointers
   bool need_data = true;   // false: a plan is made, pointers may be null

@@ -8,14 +8,23 @@ namespace tcu::cpu {
 
 Builder::Builder(const Expr &expr, const DType *inputs, int n) : typed(infer(expr, inputs, n)), n_inputs(n) {
   value = typed.value;
-  typed.steps.resize(size_t(value) + 1);  // what follows is for the gate
+  typed.steps.resize(size_t(value) + 1);  // of two values, what follows is for the first
 }
 
-Builder Builder::gate_of(const Expr &expr, const DType *inputs, int n) {
+Builder Builder::first_of(const Expr &expr, const DType *inputs, int n) {
   Builder b;
   b.typed = infer(expr, inputs, n), b.n_inputs = n;
-  b.value = b.typed.gate_value, b.typed.result = b.typed.gate;
+  b.value = b.typed.first_value, b.typed.result = b.typed.first;
   b.typed.steps.resize(size_t(b.value) + 1);
+  return b;
+}
+
+Builder Builder::both_of(const Expr &expr, const DType *inputs, int n, DType second_out) {
+  Builder b;
+  b.typed = infer(expr, inputs, n), b.n_inputs = n;
+  b.second = b.typed.value, b.second_out = second_out;
+  b.value = b.typed.first_value, b.typed.result = b.typed.first;
+  b.unary(Op::identity, b.typed.result);  // the result is what is computed last (Program::run)
   return b;
 }
 
@@ -152,6 +161,11 @@ Program compile(const Builder &b, DType out) {
       bool again = false;  // x * x: one value, dropped once
       for (int j = 0; j < k; ++j) again |= s.args[j] == a;
       if (!again) c.drop(c.slot_of[size_t(a)]);
+    }
+    if (i == b.second) {  // in a register of its own: an input may be written over as out
+      c.widen(b.second_out);
+      c.p.second = c.take();
+      c.emit(held == b.second_out ? t.op[int(Op::identity)][int(held)] : t.cast[int(held)][int(b.second_out)], c.p.second, slot);
     }
     if (c.last_use[size_t(i)] < 0) c.drop(slot);
   }

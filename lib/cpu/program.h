@@ -16,7 +16,7 @@ struct Program {
   // Slots: inputs 0..n_inputs-1, then parameters, then registers. `result` is one of them; when it is written by the last
   // instruction, that one may be pointed elsewhere.
   int n_inputs = 0, n_registers = 0;
-  int result = 0;
+  int result = 0, second = -1;       // second: of a map with two results, else -1
   DType result_dtype = DType::none;  // as stored
   int widest = 1;                    // bytes of an element of the widest slot
   std::vector<Parameter> parameters;
@@ -40,11 +40,15 @@ struct Program {
 struct Builder {
   TypedExpr typed;
   int n_inputs = 0;
-  int value = -1;  // the step whose value is the result so far, of dtype typed.result
+  int value = -1;                   // the step whose value is the result so far, of dtype typed.result
+  int second = -1;                  // the step whose value is the second result, and the dtype that it is stored in
+  DType second_out = DType::none;
 
   Builder() = default;
   Builder(const Expr &expr, const DType *inputs, int n_inputs);
-  static Builder gate_of(const Expr &expr, const DType *inputs, int n_inputs);  // the first of two values
+  // Of an expression that leaves two values: the first alone; and both, the last as the second result.
+  static Builder first_of(const Expr &expr, const DType *inputs, int n_inputs);
+  static Builder both_of(const Expr &expr, const DType *inputs, int n_inputs, DType second_out);
   int input(int index, DType d);
   int parameter(DType d, int slot);  // slot < -1 names a number that the launch supplies: kAlpha, kBeta
   void cast(DType to);               // the result so far, to `to` as it is stored; 16-bit floats stay rounded

@@ -40,7 +40,7 @@ std::shared_ptr<const void> prepare_scan(const Problem &p, ScanCut cut) {
   r->pre = compile(b, p.acc);
   if (p.gated()) {
     const DType gate = p.scan.segmented ? DType::bool_ : p.acc;
-    Builder g = Builder::gate_of(*p.expr, p.in, p.n_inputs);
+    Builder g = Builder::first_of(*p.expr, p.in, p.n_inputs);
     g.cast(gate);
     r->gate = compile(g, gate);
     r->gated = gated_scan_of(p.op, p.acc);

@@ -72,15 +72,15 @@ std::string map_text(const Instance &f) {
     inputs += std::string(i ? ", " : "") + info(f.in[i]).storage;
     arguments += std::string(", ") + info(f.in[i]).compute + " x" + std::to_string(i);
   }
-  const bool gated = f.map.gate != DType::none;
-  std::string element = info(f.map.result).compute, last = value(f.map.value);
-  if (gated) {
-    element = std::string("Gated<") + info(f.map.gate).compute + ", " + element + ">";
-    last = "{" + value(f.map.gate_value) + ", " + last + "}";
+  std::string element = info(f.map.result).compute, last = value(f.map.value), second;
+  if (f.map.first != DType::none) {
+    element = std::string("Two<") + info(f.map.first).compute + ", " + element + ">";
+    last = "{" + value(f.map.first_value) + ", " + last + "}";
   }
+  if (f.second != DType::none) second = std::string("  using Second = ") + info(f.second).storage + ";\n";
   return "struct Map {\n"
          "  using Inputs = Types<" + inputs + ">;\n"
-         "  using Element = " + element + ";\n"
+         "  using Element = " + element + ";\n" + second +
          "  template <class P>\n"
          "  " + (is_called(f) ? "__device__ __noinline__" : "TCU_FN") + " static Element apply(const P &p" + arguments +
          ") {\n" + statements(f.map) +
@@ -106,7 +106,8 @@ std::string name_of(const Instance &f) {
       for (int k = 0; k < info(s.op).arity; ++k) name += "," + std::to_string(s.args[k]);
     name += std::string(":") + info(s.result).enum_name + ";";
   }
-  if (f.map.gate != DType::none) name += value(f.map.gate_value) + "|" + value(f.map.value);
+  if (f.map.first != DType::none) name += value(f.map.first_value) + "|" + value(f.map.value);
+  if (f.second != DType::none) name += std::string("->") + info(f.second).enum_name;
   return name;
 }
 

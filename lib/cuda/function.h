@@ -19,6 +19,7 @@ struct Instance {
   TypedExpr map;          // what Map computes
   DType in[kMaxInputs] = {};
   int n_inputs = 0;
+  DType second = DType::none;  // of a map with two results, the second's
 };
 
 // The instance's name: equal for equal functions, stable across processes. Constants and scalars are not part of it.

@@ -79,6 +79,7 @@ Instance make_instance(const Problem &p, const char *body, const std::vector<std
   f.map = infer(*p.expr, p.in, p.n_inputs);
   f.size = size_for(p, f.map.parameters.size());
   f.n_inputs = p.n_inputs;
+  if (p.family == Family::broadcast) f.second = p.second;
   std::copy_n(p.in, p.n_inputs, f.in);
   return f;
 }

@@ -150,7 +150,7 @@ struct Case {
   int32_t n_inputs = 1, n_dims = 0, dim = 0;
   int shared_with = -1;  // the input that lies in out's memory
   bool null_out = false, null_inputs = false, null_dims = false;
-  bool gated = false, by_offsets = false;  // a scan of two values; of segments by offsets
+  bool two_valued = false, by_offsets = false;  // an expression that leaves two values; a scan of segments by offsets
   bool has_second = false, second_like_out = true, second_on_out = false;
 
   explicit Case(uint64_t seed) : rng(seed) {}
@@ -175,16 +175,16 @@ struct Case {
     fold = tcu_reduce_op_t(pick(rng, 1, family == Family::scan && chance(rng, 90) ? 4 : kFolds));
     if (family == Family::scan) {
       const int64_t kind = pick(rng, 0, 9);
-      gated = kind < 3, by_offsets = kind == 3;
-      if (gated) n_inputs = 2;
+      two_valued = kind < 3, by_offsets = kind == 3;
       if (kind == 0) fold = TCU_REDUCE_RECURRENCE;
-      else if (gated) o.scan_flags = TCU_SCAN_SEGMENTED;
+      else if (two_valued) o.scan_flags = TCU_SCAN_SEGMENTED;
     }
     if ((fold == TCU_REDUCE_ARGMAX || fold == TCU_REDUCE_ARGMIN) && chance(rng, 80)) out.dtype = TCU_INT64;
-    if (family == Family::reduce || family == Family::segmented) {
+    if (family == Family::reduce || family == Family::segmented)
       has_second = chance(rng, fold == TCU_REDUCE_EXTREMA ? 95 : has_second_result(fold) ? 50 : 3);
-      second.dtype = chance(rng, 50) ? common : random_dtype();
-    }
+    if (family == Family::map) has_second = two_valued = chance(rng, 15);
+    if (has_second) second.dtype = chance(rng, 50) ? common : random_dtype();
+    if (two_valued) n_inputs = 2;  // of no expression, the two values
     for (size_t m = 0; m < space.size() && family == Family::reduce; ++m)
       if (chance(rng, 50)) dims.push_back(int32_t(m)), out.extents[m] = 1;
     std::shuffle(dims.begin(), dims.end(), rng);
@@ -203,8 +203,12 @@ struct Case {
       in[0].extents = {space[0], k}, in[1].extents = {k, space[1]}, in[0].rank = in[1].rank = 2;
       in[0].has_strides = in[1].has_strides = false, in[0].strides = in[1].strides = {1, 4};
       if (chance(rng, 90)) in[0].dtype = in[1].dtype = out.dtype = tcu_dtype_t(pick(rng, TCU_FLOAT32, TCU_COMPLEX128));
-    } else if (chance(rng, gated ? 5 : 60)) {
+    } else if (chance(rng, 60)) {
       tape = random_tape(rng, n_inputs);
+      if (two_valued && chance(rng, 95)) {
+        const auto last = random_tape(rng, n_inputs);
+        tape.insert(tape.end(), last.begin(), last.end());
+      }
     }
     n_dims = int32_t(dims.size());
     alpha.c[0] = beta.c[0] = 2;

@@ -143,6 +143,55 @@ TEST_CASE("second: two results in one array, scaled, and in a plan") {
   FAILS(TCU_ERROR_OVERLAP, tcu_plan_execute(plan, low.data(), 1, inputs, &o));
 }
 
+TEST_CASE("second: of a map, a value and its derivative in one read") {
+  const Array<float> x({2, 3}, {-2, -1, 0, 0.5f, 1, 30}), w({1, 3}, {1, 2, 0.5f});
+  const std::vector<tcu_node_t> y{input(0), input(1), op(TCU_OP_MUL), op(TCU_OP_TANH)};
+  std::vector<tcu_node_t> nodes = y;
+  nodes.push_back(constant(TCU_FLOAT32, real(1)));
+  nodes.insert(nodes.end(), y.begin(), y.end());
+  nodes.insert(nodes.end(), {op(TCU_OP_ABS2), op(TCU_OP_SUB)});
+  const Expr both(nodes), pair({input(0), input(1)});
+  const tcu_tensor_t in[] = {x.tensor, w.tensor};
+  Array<float> out({2, 3}, repeated(6, 9.0f));
+  Array<double> slope({2, 3}, repeated(6, 9.0));
+  const tcu_scalar_t alpha = real(2), beta = real(-1);
+  tcu_options_t o = options();
+  o.second = &slope.tensor;
+  for (bool scaled : {false, true}) {  // alpha and beta are of out alone
+    if (scaled) o.alpha = &alpha, o.beta = &beta;
+    const std::vector<float> before = out.get();
+    OK(tcu_map(context(), out, both, 2, in, &o));
+    for (size_t i = 0; i < 6; ++i) {
+      const double t = std::tanh(double(x.get()[i]) * double(w.get()[i / 2]));
+      CHECK(out.get()[i] == Approx(scaled ? 2 * t - double(before[i]) : t).margin(1e-6));
+      CHECK(slope.get()[i] == Approx(1 - t * t).margin(1e-6));
+    }
+  }
+  // In place of an input that is a result too; and of an expression that is not given: both inputs.
+  Array<float> same({3}, {1, 2, 3});
+  Array<int32_t> copy({3}, {9, 9, 9});
+  o = options(), o.second = &copy.tensor;
+  const Expr negated({input(0), op(TCU_OP_NEG), input(0)});
+  OK(tcu_map(context(), same, negated, 1, same, &o));
+  CHECK((same.get() == std::vector<float>{-1, -2, -3} && copy.get() == std::vector<int32_t>{1, 2, 3}));
+  const Array<float> a({3}, {1, 2, 3}), b({1}, {7});
+  const tcu_tensor_t ab[] = {a.tensor, b.tensor};
+  OK(tcu_map(context(), same, nullptr, 2, ab, &o));
+  CHECK((same.get() == a.get() && copy.get() == std::vector<int32_t>{7, 7, 7}));
+  // As a plan, and of no elements.
+  Plan plan;
+  OK(tcu_plan_map(&plan, context(), same, pair, 2, ab, &o));
+  const void *inputs[] = {a.data(), b.data()};
+  FAILS(TCU_ERROR_NULL, tcu_plan_execute(plan, same.data(), 2, inputs, nullptr));
+  copy.set({0, 0, 0});
+  OK(tcu_plan_execute(plan, same.data(), 2, inputs, &o));
+  CHECK(copy.get() == std::vector<int32_t>{7, 7, 7});
+  Array<float> none({0}, std::vector<float>{}), none2({0}, std::vector<float>{});
+  o.second = &none2.tensor;
+  const tcu_tensor_t nothing[] = {none.tensor, b.tensor};
+  OK(tcu_map(context(), none, pair, 2, nothing, &o));
+}
+
 TEST_CASE("second: of segments") {
   const Array<float> x({4}, {3, -1, 2, 8});
   const Array<int32_t> offsets({4}, {0, 3, 3, 4});
@@ -180,7 +229,24 @@ TEST_CASE("second: what is refused, before anything is written") {
   FAILS(TCU_ERROR_NULL, tcu_reduce(context(), out, TCU_REDUCE_EXTREMA, nullptr, 1, x, 1, &kFirst, &o));
   const Array<float> row({1, 2}, {1, 2});
   o = options(), o.second = &second.tensor;
-  FAILS(TCU_ERROR_OPTION, tcu_map(context(), out, nullptr, 1, row, &o));
+  const Expr pair({input(0), input(0)});
+  FAILS(TCU_ERROR_EXPR, tcu_map(context(), out, nullptr, 1, row, &o));  // one value for two results
+  FAILS(TCU_ERROR_EXPR, tcu_map(context(), out, pair, 1, row, nullptr));
+  const struct {
+    tcu_tensor_t place;
+    tcu_status_t status;
+  } refused[] = {{out.tensor, TCU_ERROR_OVERLAP},
+                 {row.tensor, TCU_ERROR_OVERLAP},
+                 {longer.tensor, TCU_ERROR_SHAPE},
+                 {gaps, TCU_ERROR_SHAPE},
+                 {{nullptr, extents, nullptr, TCU_FLOAT32, 2}, TCU_ERROR_NULL},
+                 {{second.data(), extents, nullptr, 77, 2}, TCU_ERROR_DTYPE}};
+  for (const auto &r : refused) {
+    o.second = &r.place;
+    const tcu_status_t status = tcu_map(context(), out, pair, 1, row, &o);
+    CHECK(std::string(tcu_status_name(status)) == tcu_status_name(r.status));
+  }
+  o.second = &second.tensor;
   FAILS(TCU_ERROR_OPTION, tcu_scan(context(), out, TCU_REDUCE_SUM, nullptr, 1, row, 1, &o));
   CHECK((out.get() == std::vector<float>{9, 9} && second.get() == std::vector<float>{9, 9}));
   FAILS(TCU_ERROR_OP, tcu_scan(context(), x, TCU_REDUCE_EXTREMA, nullptr, 1, x, 0, nullptr));

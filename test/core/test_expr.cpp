@@ -113,7 +113,7 @@ TEST_CASE("infer: single assignment, each input once, every conversion a step") 
   CHECK(typed({in(0), in(0), op(Op::mul), in(0), op(Op::add)}, {f32}) == "i0 mul:f32(0,0) add:f32(1,0) -> f32");
   CHECK(typed({in(1), in(0), op(Op::sub)}, {f32, f32}) == "i1 i0 sub:f32(0,1) -> f32");
   CHECK(typed({in(0), in(1), op(Op::add)}, {i8, f32}) == "i0 i1 cast(i8->f32)0 add:f32(2,1) -> f32");
-  CHECK(typed({in(0), in(0), op(Op::add)}, {b}) == "i0 cast(bool_->i64)0 cast(bool_->i64)0 add:i64(1,2) -> i64");
+  CHECK(typed({in(0), in(0), op(Op::add)}, {b}) == "i0 cast(bool_->i64)0 add:i64(1,1) -> i64");
   CHECK(typed({in(0), op(Op::sqrt)}, {i8}) == "i0 cast(i8->f64)0 sqrt:f64(1) -> f64");
   // Values of 16-bit floats are float32 already: no conversion between them, unless the tape asks for the rounding.
   CHECK(typed({in(0), in(1), op(Op::add)}, {f16, bf16}) == "i0 i1 add:f32(0,1) -> f32");
@@ -127,6 +127,21 @@ TEST_CASE("infer: single assignment, each input once, every conversion a step") 
         "i0 i1 i2 cast(i8->f64)1 ifelse:f64(0,3,2) -> f64");
   CHECK(typed({in(0), in(1), op(Op::lt), in(0), in(1), op(Op::ifelse)}, {f32, f32}) ==
         "i0 i1 lt:f32(0,1) ifelse:f32(2,0,1) -> f32");
+}
+
+TEST_CASE("infer: what a tape names twice is one step, but for constants") {
+  const DType f32 = DType::f32;
+  const Tape y{in(0), in(1), op(Op::mul), op(Op::tanh)};
+  Tape both = y;
+  both.push_back(number(f32, 1));
+  both.insert(both.end(), y.begin(), y.end());
+  both.insert(both.end(), {op(Op::abs2), number(f32, 1), op(Op::mul), op(Op::sub)});
+  const DType inputs[] = {f32, f32};
+  const TypedExpr t = infer(Expr(both), inputs, 2);
+  CHECK(text(t) == "i0 i1 mul:f32(0,1) tanh:f32(2) p0 abs2:f32(3) p1 mul:f32(5,6) sub:f32(4,7) -> f32");
+  CHECK((t.first == f32 && t.first_value == 3 && t.value == 8));
+  const TypedExpr scalars = infer(Expr({in(0), Node::scalar(0, f32), op(Op::mul), in(0), Node::scalar(0, f32), op(Op::mul)}), &f32, 1);
+  CHECK((scalars.first_value == 2 && scalars.value == 2 && scalars.parameters.size() == 1));
 }
 
 TEST_CASE("infer: an integer that meets a 16-bit float is converted without a rounding to 16 bits") {

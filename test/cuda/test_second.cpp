@@ -104,6 +104,55 @@ TEST_CASE("cuda: second results on every kernel", "[cuda][reduce]") {
   report("reduce", runs, "reduce.tcu.");
 }
 
+TEST_CASE("cuda: second results of maps on every kernel", "[cuda][broadcast]") {
+  NEEDS_CUDA();
+  Rng rng(64);
+  std::vector<int> runs;
+  const std::vector<tcu_node_t> nodes{{TCU_NODE_INPUT, 0, 0, 0, {}}, {TCU_NODE_INPUT, 1, 0, 0, {}}, {TCU_NODE_OP, TCU_OP_ADD, 0, 0, {}},
+                                      {TCU_NODE_INPUT, 0, 0, 0, {}}, {TCU_NODE_INPUT, 1, 0, 0, {}}, {TCU_NODE_OP, TCU_OP_MUL, 0, 0, {}}};
+  tcu_expr_t expr = nullptr;
+  OK(tcu_expr_create(&expr, nodes.data(), int32_t(nodes.size())));
+  const std::unique_ptr<tcu_expr, decltype(&tcu_expr_destroy)> owner(expr, tcu_expr_destroy);
+  // Of inputs and out, and of the second: as wide, narrower, wider.
+  const tcu_dtype_t types[][2] = {{TCU_FLOAT32, TCU_FLOAT32}, {TCU_FLOAT32, TCU_FLOAT16}, {TCU_FLOAT16, TCU_FLOAT64}};
+  // out, the two inputs (a mode of extent 1 is broadcast), whether the last input's last mode is its fastest, and how often.
+  const struct {
+    Sizes out, in[2];
+    bool plain, turned;
+    int times;
+  } shapes[] = {
+      {{30011}, {{30011}, {30011}}, true, false, 12},       // broadcast.flat, where all begin alike
+      {{31, 257}, {{31, 257}, {31, 1}}, true, false, 2},    // rows that are no whole vectors
+      {{31, 257}, {{31, 1}, {1, 257}}, true, false, 2},     // the outer product of such
+      {{64, 257}, {{64, 257}, {1, 257}}, true, false, 2},   // rows that are
+      {{128, 96}, {{128, 1}, {128, 96}}, true, false, 2},
+      {{130, 65}, {{130, 65}, {130, 65}}, true, true, 2},   // transposed
+      {{65, 3, 33}, {{65, 3, 33}, {65, 1, 33}}, false, false, 6},
+      {{1027}, {{1027}, {1}}, false, false, 6},
+  };
+  for (const auto &shape : shapes)
+    for (int i = 0; i < (api::emulated() ? (shape.times + 1) / 2 : repeats(4 * shape.times)); ++i) {
+      const auto &type = types[size_t(support::pick(rng, 0, 2))];
+      Tensor x(rng, type[0], shape.in[0], false, shape.plain), y(rng, type[0], shape.in[1], false, shape.plain, shape.turned);
+      Tensor out(rng, type[0], shape.out, false, shape.plain), second(rng, type[1], out);
+      for (Tensor *t : {&x, &y, &out, &second}) t->fill([&] { return double(support::pick(rng, -4, 4)); });
+      const std::vector<oracle::Tensor> values{x.values(), y.values()};
+      const auto product = oracle::map(shape.out, values, [](const std::vector<double> &v) { return v[0] * v[1]; });
+      const tcu_tensor_t o = out.view(), s = second.view(), in[] = {x.view(), y.view()};
+      tcu_options_t options = TCU_OPTIONS_INIT;
+      options.second = &s;
+      const std::string text = x.text() + " " + y.text() + " second " + second.text();
+      on_every_kernel("broadcast", out, oracle::map(shape.out, values, [](const std::vector<double> &v) { return v[0] + v[1]; }), options, runs,
+                      text, [&](const tcu_options_t &with) {
+                        second.upload();
+                        const tcu_status_t status = tcu_map(context(), &o, expr, 2, in, &with);
+                        if (status == TCU_OK) check(second, product, {});
+                        return status;
+                      });
+    }
+  report("broadcast", runs);
+}
+
 TEST_CASE("cuda: second results of NaN, infinities and the lowest numbers", "[cuda][reduce]") {
   NEEDS_CUDA();
   Rng rng(62);

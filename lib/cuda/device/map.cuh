@@ -3,6 +3,7 @@
 //     using Inputs = Types<f16_t, float>;          // as stored
 //     using Element = float;                       // compute type of the result
 //     template <class P> TCU_FN static Element apply(const P &p, float x0, float x1);   // on compute types
+//     using Second = f16_t;                        // only where an operation has two results and Element is a Two: the second as stored
 //   };
 // Code generated at run time has one of these (codegen.cpp); those below are shipped.
 #pragma once
@@ -29,6 +30,13 @@ template <class T, class... R> struct largest_of<Types<T, R...>> {
 // Elements of one step, such that no operand's access passes 16 bytes.
 template <class Inputs, class Out = bool>
 inline constexpr int kVector = 16 / (largest_of<Inputs>::bytes > int(sizeof(Out)) ? largest_of<Inputs>::bytes : int(sizeof(Out)));
+
+// What an expression leaves that leaves two values.
+template <class First, class Last>
+struct Two {
+  First first;
+  Last last;
+};
 
 // The i-th number that the expression takes by value.
 template <class T, class P>
@@ -192,13 +200,48 @@ template <class Out, class Post, class P, class Index>
 TCU_DEVICE void store_one(const P &p, Index offset, Post value) {
   store(p, static_cast<Out *>(p.out) + offset, Vec<Post, 1>{{value}});
 }
-// The expression of V elements that were read, to element `at` of out and those after it.
+// V neighbours to wherever that is.
+template <class T, int V>
+TCU_DEVICE void store_anywhere(T *to, const Vec<T, V> &x) {
+  constexpr int W = V * int(sizeof(T)) > 16 ? 16 / int(sizeof(T)) : V;  // elements of one access
+  if (is_aligned<T, W>(to)) {
+#pragma unroll
+    for (int v = 0; v < V; v += W) {
+      Vec<T, W> part;
+#pragma unroll
+      for (int w = 0; w < W; ++w) part.at[w] = x.at[v + w];
+      store_vector(to + v, part);
+    }
+  } else {
+#pragma unroll
+    for (int v = 0; v < V; ++v) to[v] = x.at[v];
+  }
+}
+// What `element(v)` comes to for V neighbours, to element `at` of out and those after it; of a map with two results, of second too.
+template <class Map, class Acc, class Out, int V, class P, class Index, class E>
+TCU_DEVICE void put_elements(const P &p, Index at, E element) {
+  Vec<Acc, V> y;
+  Out *const to = static_cast<Out *>(p.out) + at;
+  if constexpr (requires { typename Map::Second; }) {
+    using Second = typename Map::Second;
+    Vec<Second, V> z;
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const auto both = element(v);
+      y.at[v] = tcu::convert<Acc>(both.first), z.at[v] = tcu::convert<Second>(both.last);
+    }
+    store(p, to, y);
+    store_anywhere(static_cast<Second *>(p.second) + at, z);
+  } else {
+#pragma unroll
+    for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(element(v));
+    store(p, to, y);
+  }
+}
+// The same of the expression of V elements that were read.
 template <class Map, class Acc, class Out, int V, unsigned kOnce, class P, class Index>
 TCU_DEVICE void put_pack(const P &p, const Pack<V, typename Map::Inputs, kOnce> &x, Index at) {
-  Vec<Acc, V> y;
-#pragma unroll
-  for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(apply_at<Map>(p, x, v));
-  store(p, static_cast<Out *>(p.out) + at, y);
+  put_elements<Map, Acc, Out, V>(p, at, [&](int v) { return apply_at<Map>(p, x, v); });
 }
 // Params of a call that sets no flag, to those that ask for them.
 struct NoFlags {

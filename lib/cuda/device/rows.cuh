@@ -86,10 +86,7 @@ TCU_DEVICE typename Map::Element apply_in_rows(const P &p, const RowPack<V, Type
 
 template <class Map, class Acc, class Out, int V, unsigned kOnce, class P, class Index>
 TCU_DEVICE void put_rows(const P &p, const RowPack<V, typename Map::Inputs, kOnce> &x, Index left, Index at) {
-  Vec<Acc, V> y;
-#pragma unroll
-  for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(apply_in_rows<Map>(p, x, v, left));
-  store(p, static_cast<Out *>(p.out) + at, y);
+  put_elements<Map, Acc, Out, V>(p, at, [&](int v) { return apply_in_rows<Map>(p, x, v, left); });
 }
 // Elements at, at + 1, ... n - 1 of out, one by one.
 template <class Map, class Acc, class Out, class P, class Index>
@@ -100,7 +97,7 @@ TCU_DEVICE void put_singles(const P &p, Index at, Index n) {
     Offsets<Map::Inputs::size, Index> o;
     decode(o, p, 0, p.n_kept, at);
     load_pack<1, false>(x, p, o, 0, Index(0), 0);
-    store_one<Out>(p, at, tcu::convert<Acc>(apply_at<Map>(p, x, 0)));
+    put_pack<Map, Acc, Out>(p, x, at);
   }
 }
 

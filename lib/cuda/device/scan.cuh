@@ -7,13 +7,6 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-// What an expression leaves that leaves two values.
-template <class G, class E>
-struct Gated {
-  G gate;
-  E element;
-};
-
 // What a scan runs with. The accumulator is held as it is, for it comes out at every element.
 //   Value                 what comes out
 //   State, identity(), combine(a, b)    as in Fold, but that combine is commutative only where kCommutes says so
@@ -51,7 +44,7 @@ struct ScanFold<fold::recurrence, Acc, Position> {
   }
   template <class P> TCU_DEVICE static State start(const P &p) { return {identity_prod<Acc>(), p.init.template as<Acc>()}; }
   template <class P, class E> TCU_DEVICE static State lift(const P &, const E &e) {
-    return {tcu::convert<Acc>(e.gate), tcu::convert<Acc>(e.element)};
+    return {tcu::convert<Acc>(e.first), tcu::convert<Acc>(e.last)};
   }
   TCU_DEVICE static Acc value(const State &s) { return s.term; }
   template <class P> TCU_DEVICE static Acc before(const P &, const State &a, const State &) { return a.term; }
@@ -75,8 +68,8 @@ struct ScanFold<fold::segmented<Op>, Acc, Position> {
   }
   template <class P> TCU_DEVICE static State start(const P &p) { return {Whole::start(p), 0}; }
   template <class P, class E> TCU_DEVICE static State lift(const P &p, const E &e) {
-    const Acc x = Whole::lift(p, e.element);
-    const bool begins = tcu::convert<bool>(e.gate);
+    const Acc x = Whole::lift(p, e.last);
+    const bool begins = tcu::convert<bool>(e.first);
     return {begins ? Whole::combine(Whole::start(p), x) : x, begins ? 3u : 0u};
   }
   TCU_DEVICE static Acc value(const State &s) { return s.value; }

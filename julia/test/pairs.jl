@@ -1,0 +1,47 @@
+# Two results of one read: TCUOps.broadcast_pair.
+
+@testset "pairs" begin
+    tanh_and_slope(x) = (t = tanh(x); (t, one(t) - t * t))
+    both_of(f, xs...) = (r = f.(xs...); r isa Tuple && (r = fill(r)); (map(first, r), map(last, r)))
+    same(found, expected) = Array(found[1]) ≈ expected[1] && Array(found[2]) ≈ expected[2]
+    function check_pair(f, xs...)
+        found, expected = TCUOps.broadcast_pair(f, map(x -> x isa Array ? on_device(x) : x, xs)...), both_of(f, xs...)
+        return same(found, expected) && eltype(found[1]) == eltype(expected[1]) && eltype(found[2]) == eltype(expected[2])
+    end
+    for T in (Float16, Float32, Float64), shape in SHAPES
+        @test check_pair(tanh_and_slope, sample(T, shape...))
+    end
+    a, b = rand(Float32, 5, 7), rand(Float32, 5)
+    scale = 3.0f0
+    @test check_pair((x, y) -> (x * y, x + scale), a, b)
+    @test check_pair((x, y) -> (x > y, Int32(2)), a, b)
+    @test check_pair(sincos, a)
+    @test check_pair((x, y) -> (ifelse(x > y, x, y), x), a, 0.5f0)
+    @test check_pair(x -> (x, π), a)
+    @test check_pair(x -> (conj(x), abs2(x)), rand(ComplexF32, 9))
+    x = on_device(a)
+    calls = sum(last, TCUOps.kernel_calls())
+    y, z = similar(x), similar(x, Float64)
+    @test TCUOps.broadcast_pair!(tanh_and_slope, y, z, x) === (y, z)
+    @test sum(last, TCUOps.kernel_calls()) == calls + 1
+    @test same((y, z), both_of(tanh_and_slope, a))
+    TCUOps.broadcast_pair!(v -> (2v, v), x, z, x)  # in place
+    @test same((x, z), (2a, a))
+    x = on_device(a)
+    TCUOps.broadcast_pair!((u, v) -> (u + v, u - v), view(y, 1:2:5, :), view(z, 1:2:5, 7:-1:1), view(x, 1:2:5, :), 1)  # laid out apart
+    @test Array(y)[1:2:5, :] ≈ a[1:2:5, :] .+ 1 && Array(z)[1:2:5, 7:-1:1] ≈ a[1:2:5, :] .- 1
+    @test same((y, z), (Array(y), Array(z)))
+    TCUOps.broadcast_pair!(v -> (v, -v), transpose(y), transpose(z), transpose(x))
+    @test same((y, z), (a, -a))
+    @test same(TCUOps.broadcast_pair(tanh_and_slope, TCUOps.lazy.(x .* 2)), both_of(tanh_and_slope, 2a))
+    @test_throws DimensionMismatch TCUOps.broadcast_pair!(tanh_and_slope, y, on_device(rand(3)), x)
+    @test_throws ArgumentError TCUOps.broadcast_pair(v -> (v, v, v), x)
+    @test_throws ArgumentError TCUOps.broadcast_pair(sin, x)
+    @test_throws Exception TCUOps.broadcast_pair!(tanh_and_slope, y, x, x)  # the second on an input
+    branches(v) = v > 0 ? (v, one(v)) : (-v, -one(v))
+    if DEVICE === :cpu
+        @test check_pair(branches, a .- 0.5f0)
+    else
+        @test_throws ArgumentError TCUOps.broadcast_pair(branches, x)
+    end
+end
