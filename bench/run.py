@@ -2,7 +2,7 @@
 """./run bench: ours, the machine's ceiling and every peer that is installed, on the same cases, in one run.
 
 Writes bench/results/<gpu or cpu>/<date>.json, latest.json, latest.md and plots/, and prints a table; --paper NAME
-writes paper_<name>.json and its plot instead (papers.py). A row a case and program:
+writes paper_<name>.json and its plot instead (papers.py), --instructions instructions.json (instructions.py). A row a case and program:
   family, case, shape (dim 1 fastest), dims (1-based), dtype, expr   what was done (cases.json)
   who, kernel        tcuops or the peer; the library's kernel, or how the peer did it
   us, us_min         median and least of the samples; us_spread: their interquartile range over the median
@@ -64,7 +64,9 @@ def arguments():
     p.add_argument("--peers", help="comma-separated, or 'none'; default: all that are installed")
     p.add_argument("--kernel", help="pin this kernel of the library; leaves latest.json alone")
     p.add_argument("--paper", help="an experiment of the papers, all that begin so, 'all', or 'list' to see them")
-    p.add_argument("--budget", type=float, help="seconds for everything (170 if quick, else 540)")
+    p.add_argument("--instructions", action="store_true",
+                   help="what ncu counts of every row of the library and of CUB, in place of times; under 2 minutes")
+    p.add_argument("--budget", type=float, help="seconds for everything (170 if quick, 115 if --instructions, else 540)")
     p.add_argument("--no-build", action="store_true", default=bool(os.environ.get("TCUOPS_NO_BUILD")),
                    help="use the programs in build/release/bench as they are")
     p.add_argument("--compare", nargs=2, metavar=("OLD", "NEW"), help="measure nothing: what moved between two results")
@@ -163,6 +165,17 @@ def run(who, command, seconds, folder, extra, **variables):
     return lines
 
 
+def compile_all(device, seconds, extra):
+    """Fills the disk cache with what the rows of the cases have compiled, by as many processes as there are cores: one after another
+    that takes longer than measuring them. Returns the seconds that are left."""
+    n, start = os.cpu_count() or 1, time.monotonic()
+    command = [program("tcu_bench"), "--device", device, "--all-kernels", "--budget", str(seconds)] + extra
+    for child in [subprocess.Popen(command + ["--plan-only", f"{k}/{n}"], cwd=ROOT, env=environment()) for k in range(n)]:
+        child.wait()
+    say(f"--- compiled in {time.monotonic() - start:.0f} s")
+    return seconds - (time.monotonic() - start)
+
+
 def device_of(device, metas):
     """(device, driver, folder of its results)"""
     if device == "cpu":
@@ -175,17 +188,27 @@ def device_of(device, metas):
     return name, driver, re.sub(r"[^a-z0-9]+", "-", re.sub(r"^nvidia +", "", name.lower())).strip("-")
 
 
+def head_of(device, metas):
+    """(what every record says first, the folder of the device's results)"""
+    name, driver, folder = device_of(device, metas)
+    return {"device": name, "driver": driver, "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
+            "source": output_of("./run", "source-hash")}, os.path.join(ROOT, "bench", "results", folder)
+
+
+def text_of(result):
+    """JSON with a row a line: a diff of two results can be read."""
+    lists = {k: ",\n".join("  " + json.dumps(x) for x in result[k]) for k in ("ceilings", "rows") if k in result}
+    head = json.dumps({k: v for k, v in result.items() if k not in lists}, indent=1)[:-2]
+    return head + "".join(f',\n "{k}": [\n{lines}\n ]' for k, lines in lists.items()) + "\n}\n"
+
+
 def write(result, folder, names):
-    """The result under each of the names; as a table too, under the last, if it is not a paper's."""
+    """The result under each of the names; as a table too, under the last, if it is of ./run bench's cases and not a paper's."""
     os.makedirs(folder, exist_ok=True)
-    # A row a line: a diff of two results can be read.
-    rows = ",\n".join("  " + json.dumps(r) for r in result["rows"])
-    points = ",\n".join("  " + json.dumps(p) for p in result["ceilings"])
-    head = json.dumps({k: v for k, v in result.items() if k not in ("rows", "ceilings")}, indent=1)[:-2]
     for name in names:
         with open(os.path.join(folder, name + ".json"), "w") as f:
-            f.write(f'{head},\n "ceilings": [\n{points}\n ],\n "rows": [\n{rows}\n ]\n}}\n')
-    if "paper" not in result:
+            f.write(text_of(result))
+    if "ceilings" in result and "paper" not in result:
         with open(os.path.join(folder, names[-1] + ".md"), "w") as f:
             f.write(report.markdown(result))
     say("wrote " + ", ".join(os.path.relpath(os.path.join(folder, n + ".json"), ROOT) for n in names))
@@ -302,6 +325,9 @@ def main():
     if args.compare:
         print(report.compare_runs(*args.compare))
         return 0
+    if args.instructions:
+        import instructions  # here: it needs this module
+        return instructions.main(args)
     cases = json.load(open(CASES))["cases"]
     if args.paper == "list":
         print(papers.listing(cases, sorted(glob.glob(os.path.join(ROOT, "bench", "results", "*", "latest.json"))),
@@ -338,14 +364,10 @@ def main():
         rows += first.rows(device, is_there, program, environment(), 1 if args.quick else 3,
                            max(budget - (time.monotonic() - start), 20))
     report.complete(rows, cases, report.Ceilings(points))
-    name, driver, folder = device_of(device, metas)
-    folder = os.path.join(ROOT, "bench", "results", folder)
-    result = {"device": name, "driver": driver,
-              "date": datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ"),
-              "source": output_of("./run", "source-hash"), "quick": args.quick, "groups": groups,
-              "peers": {w: metas.get(w, "") for w in peers}, "seconds": round(time.monotonic() - start),
-              "launch_host_us": metas.get("launch_host_us"),
-              "left_out": [m["value"] for m in lines if m.get("meta") == "left out"], "ceilings": points, "rows": rows}
+    head, folder = head_of(device, metas)
+    result = head | {"quick": args.quick, "groups": groups, "peers": {w: metas.get(w, "") for w in peers},
+                     "seconds": round(time.monotonic() - start), "launch_host_us": metas.get("launch_host_us"),
+                     "left_out": [m["value"] for m in lines if m.get("meta") == "left out"], "ceilings": points, "rows": rows}
     if experiments:
         write_papers(experiments, result, papers.library_rows(device), cases, folder, is_whole)
     else:

@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "../runner/measure.h"
+#include "../runner/once.h"
 
 namespace peer {
 
@@ -114,7 +115,7 @@ inline int run(int argc, char **argv, const char *who, const std::string &versio
     size_t out_bytes = bench::dtype_bytes(c.out);
     for (int64_t e : c.out_shape()) out_bytes *= e;
     out_bytes = round_up(out_bytes);
-    const size_t sets = bench::rotation(c.bytes(), device.l2CacheSize), n_in = c.inputs.size();
+    const size_t sets = bench::rotation(c.bytes(), options.once ? 0 : device.l2CacheSize), n_in = c.inputs.size();
     char *in = operands.reserve(sets * n_in * in_bytes), *out = results.reserve(sets * out_bytes);
     const size_t n = sets * n_in * in_bytes / bench::dtype_bytes(c.dtype);
     if (c.dtype == "f16")
@@ -135,6 +136,11 @@ inline int run(int argc, char **argv, const char *who, const std::string &versio
       MUST(f(scratch, temporary_bytes, x, n_in > 1 ? x + in_bytes : x, out + k % sets * out_bytes));
     };
     MUST(cudaDeviceSynchronize());
+    if (options.once) {
+      bench::run_once(clock, call, &row);
+      rows.row(c, row);
+      continue;
+    }
     bench::measure(clock, call, c, options, &row);
     rows.row(c, row);
     std::fprintf(stderr, "%-8s %-28s %-5s %-14s %10.1f us %8.1f GB/s\n", who, c.name.c_str(), c.dtype.c_str(),

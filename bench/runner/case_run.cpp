@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "measure.h"
+#include "once.h"
 
 namespace bench {
 namespace {
@@ -167,10 +168,10 @@ struct CaseRunner::Call {
 };
 
 CaseRunner::CaseRunner(const Device &device, const Options &options, const std::vector<Case> &cases)
-    : device_(device), options_(options), out_(device), plug_(device) {
+    : device_(device), options_(options), cache_bytes_(options.once ? 0 : device.cache_bytes()), out_(device), plug_(device) {
   int64_t out_bytes = 0;
   for (const Case &c : cases) {
-    Arrangement a(c, device.cache_bytes());
+    Arrangement a(c, cache_bytes_);
     int64_t &elements = pool_elements_[{dtype_of(c.dtype), c.data}];
     elements = std::max(elements, a.sets * a.set_elements);
     out_bytes = std::max(out_bytes, a.sets * a.out_elements * dtype_bytes(c.out));
@@ -178,13 +179,13 @@ CaseRunner::CaseRunner(const Device &device, const Options &options, const std::
   if (!options.parts) out_.reserve(out_bytes);
   kernels_ = {options.kernel};
   int32_t n_kernels = 0;
-  if (options.all_kernels) must(tcu_kernel_count(device.context, &n_kernels));
+  if (options.all_kernels || options.once) must(tcu_kernel_count(device.context, &n_kernels));
   for (int32_t k = 0; k < n_kernels; k++) {
     const char *name = nullptr;
     must(tcu_kernel_name(device.context, k, &name));
     kernels_.push_back(name);
   }
-  if (!device.is_cuda || options.parts) return;
+  if (!device.is_cuda || options.parts || options.once) return;
   plug_.reserve(2 * plug_bytes);
   events_.resize(2);
   for (void *&e : events_) must(tcu_event_create(device.context, &e));
@@ -237,10 +238,10 @@ std::vector<Row> CaseRunner::run(const Case &c) {
   try {
     const Expression e = parse_expression(c.expr, c.family != "broadcast");
     const Pool &pool = pool_of(c);
-    const Arrangement arrangement(c, device_.cache_bytes());
+    const Arrangement arrangement(c, cache_bytes_);
     // Of many cases in a row fewer outputs are recomputed.
-    const Reference reference = options_.all_kernels ? make_reference(c, e, pool, arrangement.begins, 32, int64_t{1} << 20)
-                                                     : make_reference(c, e, pool, arrangement.begins, 300, int64_t{1} << 25);
+    const Reference reference = kernels_.size() > 1 ? make_reference(c, e, pool, arrangement.begins, 32, int64_t{1} << 20)
+                                                    : make_reference(c, e, pool, arrangement.begins, 300, int64_t{1} << 25);
     std::vector<std::unique_ptr<Call>> calls;
     for (const std::string &kernel : kernels_) {
       const bool pinned = !calls.empty();  // beside the planner's choice
@@ -259,7 +260,9 @@ std::vector<Row> CaseRunner::run(const Case &c) {
       rows.back().kernel = calls.back()->chosen;
       verify(*calls.back(), c, reference, &rows.back());
     }
-    if (options_.all_kernels)
+    if (options_.once)
+      profile_all(calls, rows);
+    else if (options_.all_kernels)
       measure_all(calls, rows);
     else if (device_.is_cuda)
       measure_cuda(*calls[0], c, &rows[0]);
@@ -282,6 +285,15 @@ void CaseRunner::measure_all(const std::vector<std::unique_ptr<Call>> &calls, st
   for (const auto &call : calls) functions.push_back([&call](int64_t k) { call->execute(k); });
   for (Row &row : rows) pointers.push_back(&row);
   measure_in_turn(device_.is_cuda ? static_cast<Clock &>(device_clock) : wall_clock, functions, pointers);
+}
+
+void CaseRunner::profile_all(const std::vector<std::unique_ptr<Call>> &calls, std::vector<Row> &rows) {
+  StreamClock device_clock(device_, plug_, events_);
+  WallClock wall_clock;
+  Clock &clock = device_.is_cuda ? static_cast<Clock &>(device_clock) : wall_clock;
+  for (size_t i = 0; i < calls.size(); i++) {
+    if (rows[i].correct == 1) run_once(clock, [&](int64_t k) { calls[i]->execute(k); }, &rows[i]);
+  }
 }
 
 // Device time of a plan's calls; then host time of a call that looks its plan up: each into an empty queue.

@@ -132,13 +132,15 @@ Options parse_options(int argc, char **argv) {
       o.quick = true;
     else if (a == "--all-kernels")
       o.all_kernels = true;
+    else if (a == "--once")
+      o.once = true;
     else if (a == "--plan-only") {
       if (std::sscanf(value().c_str(), "%d/%d", &o.part, &o.parts) != 2 || o.part < 0 || o.part >= o.parts) die("--plan-only takes K/N");
     }
     else
       die("unknown argument '" + a +
           "': takes --device, --cases, --out, --group, --case, --dtype, --family, --kernel, "
-          "--all-kernels, --plan-only K/N, --budget SECONDS, --quick");
+          "--all-kernels, --once, --plan-only K/N, --budget SECONDS, --quick");
   }
   return o;
 }
@@ -200,6 +202,7 @@ void RowFile::row(const Case &c, const Row &r) {
   j["error"] = number_or_null(r.error);
   j["method"] = r.method;
   if (r.pinned) j["pinned"] = true;
+  if (r.mark > 0) j["mark"] = r.mark;
   if (!c.data.empty()) j["data"] = c.data;
   if (!r.note.empty()) j["note"] = r.note;
   line(j.dump());

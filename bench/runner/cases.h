@@ -41,6 +41,7 @@ struct Options {
   double budget = 1e9;                                       // seconds; cases that no longer fit are left out
   bool quick = false;
   bool all_kernels = false;  // beside the planner's choice every other kernel that takes the case, in turn
+  bool once = false;         // the same rows, each called once for a profiler (once.h) in place of being timed
   int part = 0, parts = 0;   // of so many parts of the cases this one is planned and not run: what it compiles is on the disk then
 };
 
@@ -57,6 +58,7 @@ struct Row {
   double us = -1, us_min = -1, us_spread = -1, graph_us = -1, graph_cached_us = -1, host_us = -1, joule = -1, idle_watts = -1, error = -1;
   int correct = -1;  // 0, 1, or -1: not checked
   bool pinned = false;  // beside the planner's choice
+  int mark = 0;         // between which two marks its launches lie (once.h); 0: it was not profiled
 };
 
 // Writes one JSON object a line, at once, so that a runner that is stopped has lost nothing.
