@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
-"""README's performance section, made from the newest results."""
+"""README's performance section, made from the newest results, and the tables of docs/performance.md that several records make."""
 import json
 import os
 import statistics
 
+import claims
+import records
 import report
+import tensor
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-BEGIN, END = "<!-- made by bench/readme.py -->", "<!-- end of it -->"
+END = "<!-- end of it -->"
 WHERE = {"h200": "--device cuda", "cpu": "--device cpu"}
 
 
@@ -44,13 +47,31 @@ def section(folder):
             f"source `{result['source'][:12]}`. [Every case](bench/results/{folder}/latest.md); plots: {links}.\n\n{table}\n")
 
 
+def put(text, name, made):
+    """The text with what was made between the two lines that say so."""
+    begin = f"<!-- made by bench/readme.py{name} -->"
+    before, rest = text.split(begin)
+    return before + begin + "\n" + made + END + rest.split(END, 1)[1]
+
+
+def rewrite(path, pieces):
+    path = os.path.join(ROOT, path)
+    with open(path) as f:
+        text = f.read()
+    for name, made in pieces.items():
+        text = put(text, name, made)
+    with open(path, "w") as f:
+        f.write(text)
+
+
 def main():
-    path = os.path.join(ROOT, "README.md")
-    text = open(path).read()
-    before, rest = text.split(BEGIN)
-    after = rest.split(END)[1]
-    made = before + BEGIN + "\n" + "\n".join(section(f) for f in WHERE) + END + after
-    open(path, "w").write(made)
+    rewrite("README.md", {"": "\n".join(section(f) for f in WHERE)})
+    known = records.Records(os.path.join(ROOT, "bench", "results", "h200"))
+    with open(os.path.join(ROOT, "bench", "cases.json")) as f:
+        cases = json.load(f)["cases"]
+    tables = {": tensor cores": tensor.beside(known, cases), ": the memory": tensor.bandwidth(known, cases),
+              ": claims": claims.table(known)}
+    rewrite("docs/performance.md", {name: table + "\n" for name, table in tables.items()})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""The tables of several records (bench/records.py, tensor.py, claims.py), on records made here and on those of the repository."""
+import json
+import os
+import shutil
+import sys
+import tempfile
+import unittest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(ROOT, "bench"))
+import claims
+import readme
+import records
+import tensor
+
+CASE = {"family": "segmented_reduce", "case": "seg_16", "shape": [16, 1 << 26], "dims": [1], "dtype": "f16", "expr": "sum(a)",
+        "inputs": [[16, 1 << 26]], "groups": ["instructions"]}
+MEMORY = {"family": "reduce", "case": "full", "shape": [1 << 20], "dims": [1], "dtype": "f32", "expr": "sum(a)", "inputs": [[1 << 20]],
+          "groups": ["bandwidth"]}
+BYTES = (1 << 31) + (1 << 27)
+
+
+def row(kernel, us, **more):
+    return {k: v for k, v in CASE.items() if k not in ("inputs", "groups")} | {
+        "who": "tcuops", "kernel": kernel, "us": us, "bytes": BYTES, "correct": True} | more
+
+
+def count(kernel, per_element, case=CASE, **more):
+    return {k: v for k, v in case.items() if k not in ("inputs", "groups")} | {
+        "who": "tcuops", "kernel": kernel, "per_element": per_element, "planned": False, "dram_share": 91.4, "read": 4e6, "written": 4.0,
+        "moved": 0.95, "ncu_us": 1.0, "per_vector": 9.0} | more
+
+
+class Tables(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        latest = [row("DeviceSegmentedReduce", 60000.0, who="cub", correct=None, joule=12.0), row("reduce.small", 510.0, joule=0.30)]
+        self.write("latest", "2026-01-03", latest, ceilings=[{"bytes": 1 << 31, "written": 0, "us": 500.0}])
+        self.write("paper_a", "2026-01-02", [row("reduce.tcu.segmented", 500.0, pinned=True, joule=0.20), row("reduce.small", 520.0, joule=0.25),
+                                             row("reduce.tcu.other", 1.0, correct=False), row("reduce.tcu.other", 2.0, factor=2)])
+        self.write("tensor", "2026-01-01", [row("reduce.tensor", 400.0)])
+        self.write("2026-01-04T000000Z", "2026-01-04", [row("reduce.tcu.segmented", 1.0)])
+
+    def write(self, name, date, rows, **more):
+        with open(os.path.join(self.folder, name + ".json"), "w") as f:
+            json.dump({"date": date, "rows": rows} | more, f)
+
+    def known(self):
+        return records.Records(self.folder)
+
+    def test_of_the_newest_record_that_has_both(self):
+        best, ordinary = self.known().best(self.known().of(CASE))
+        self.assertEqual((best["file"], best["us"], ordinary["file"], ordinary["us"]), ("paper_a", 500.0, "paper_a", 520.0))
+
+    def test_what_was_not_measured(self):
+        known = self.known()
+        self.assertEqual(list(tensor.lines(known, [CASE])), [
+            ["sums of 16, float16, 2^30 in all", "tensor cores", "`reduce.tcu.segmented`", "500.0", "0.200", tensor.NOT, tensor.NOT, "paper_a"],
+            ["", "ordinary cores", "`reduce.small` *", "520.0", "0.300", tensor.NOT, tensor.NOT, "paper_a"],
+            ["", "CUB", "DeviceSegmentedReduce", "60000.0", "12.000", tensor.NOT, tensor.NOT, "latest"]])
+        self.assertIn(tensor.NOT, tensor.bandwidth(known, [MEMORY]))
+        self.assertIsNone(claims.fewer_instructions(known))
+        self.assertIsNone(claims.gemv(known))
+        self.assertIsNone(claims.full_scan(known))
+
+    def test_instructions(self):
+        self.write("instructions", "2026-01-05", [
+            count("reduce.tcu.segmented", 1.25), count("reduce.small", 3.5, planned=True), count("DeviceSegmentedReduce", 80.0, who="cub"),
+            count("reduce.split", 2.0, MEMORY, planned=True)])
+        known = self.known()
+        self.assertEqual([line[5:7] for line in tensor.lines(known, [CASE])], [["1.25", "91"], ["3.50", "91"], ["80.00", "91"]])
+        self.assertIn("| 1048576 over 1, float32 | `reduce.split` | 4000 | 91 | 0.95 | 9.0 |", tensor.bandwidth(known, [MEMORY]))
+        self.assertEqual(claims.fewer_instructions(known), ("16: 1.25 an element, ordinary cores 3.50, CUB 80.00", claims.HOLDS))
+
+    def test_claims(self):
+        known = self.known()
+        text, holds = claims.over_cub("sum(a)", 100)(known)
+        self.assertEqual((text, holds), ("120 times DeviceSegmentedReduce at 16, ordinary cores 115 times", claims.HOLDS))
+        self.assertEqual(claims.over_cub("sum(a)", 121)(known)[1], claims.NO)
+        text, holds = claims.share_of_the_copy("sum(a)", 1 << 24, 0.9)(known)
+        self.assertEqual((text[:22], holds), ("1.06 on tensor cores, ", claims.HOLDS))
+        # 0.2 / 0.25 of the ordinary row's energy in one record, which has 0.30 beside CUB's 12 in the other
+        text, holds = claims.power("sum(a)", 0.074)(known)
+        self.assertEqual(text, "16: 2.45 of CUB's power for 0.02 of its energy; 0.80 of the energy of ordinary cores")
+        self.assertEqual(holds, claims.NO)
+
+    def test_verdicts(self):
+        self.assertEqual([claims.verdict(v) for v in ([True, True], [True, False], [False])], [claims.HOLDS, claims.PART, claims.NO])
+
+    def test_the_records_of_the_repository(self):
+        known = records.Records(os.path.join(ROOT, "bench", "results", "h200"))
+        with open(os.path.join(ROOT, "bench", "cases.json")) as f:
+            cases = json.load(f)["cases"]
+        for table in (tensor.beside(known, cases), tensor.bandwidth(known, cases), claims.table(known)):
+            widths = {line.count(" | ") for line in table.split("\n")[2:]}
+            self.assertEqual(len(widths), 1, table)
+        self.assertEqual(len(list(claims.lines(known))), len(claims.CLAIMS))
+
+    def test_between_marks(self):
+        self.assertEqual(readme.put("a\n<!-- made by bench/readme.py: x -->\nold\n<!-- end of it -->\nb\n<!-- end of it -->\n", ": x", "new\n"),
+                         "a\n<!-- made by bench/readme.py: x -->\nnew\n<!-- end of it -->\nb\n<!-- end of it -->\n")
+
+
+if __name__ == "__main__":
+    unittest.main()
