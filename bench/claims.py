@@ -222,7 +222,7 @@ def error(data, most):
 
 
 BUSY = "on short segments CUB leaves the memory idle and draws less, for so much longer that it takes many times the energy"
-HALF = "float16 has half the bytes, and that is all of it: ordinary cores gain as much"
+HALF = "float16 has half the bytes; tensor cores add nothing to that, for ordinary ones gain as much"
 EXACT = "products with 1 are exact, and the sums are float32 and float64 (docs/numerics.md)"
 MEMORY = "one pass over the memory is what takes the time, on either kind of core"
 CLAIMS = (

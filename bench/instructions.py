@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """./run bench --instructions: what ncu counts of every row of the library that takes a case, and of CUB.
 
-One ncu over one tcu_bench --once, and one over tcu_peer_cub --once, on the cases of the groups 'instructions' and 'bandwidth' of
+One ncu over one tcu_bench --once, and one over one tcu_peer_cub --once, on the cases of the groups 'instructions' and 'bandwidth' of
 cases.json. The programs call each row three times and open the profiler for the last, between two launches of an empty kernel whose
 grid is the row's number (bench/runner/once.h): so launches are known by their order, and what does not fit is an error. Writes
 bench/results/<gpu>/instructions.json, a row a case and row of the library:
@@ -301,6 +301,9 @@ def finish(folder):
 
 def main(args):
     ncu, start = ncu_there(), time.monotonic()
+    if args.kernel or args.paper:
+        run.say("bench: --instructions is of every row; it takes no --kernel and no --paper")
+        return 2
     if not ncu:
         run.say("bench: --instructions needs ncu (Nsight Compute), on the PATH or beside nvcc")
         return 2

@@ -18,7 +18,7 @@ import run
 
 MARK = instructions.MARK
 HEAD = {"device": "NVIDIA H200", "driver": "580", "date": "2026-11-23T00:00:00Z", "source": "0" * 64}
-ARGS = argparse.Namespace(no_build=True, budget=60, group=None, case=None, dtype=None, family=None, quick=False)
+ARGS = argparse.Namespace(no_build=True, budget=60, group=None, case=None, dtype=None, family=None, kernel=None, paper=None, quick=False)
 
 
 def line(kernel, mark=None, **more):

@@ -38,8 +38,9 @@ class Tables(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         latest = [row("DeviceSegmentedReduce", 60000.0, who="cub", correct=None, joule=12.0), row("reduce.small", 510.0, joule=0.30)]
         self.write("latest", "2026-01-03", latest, ceilings=[{"bytes": 1 << 31, "written": 0, "us": 500.0}])
-        self.write("paper_a", "2026-01-02", [row("reduce.tcu.segmented", 500.0, pinned=True, joule=0.20), row("reduce.small", 520.0, joule=0.25),
-                                             row("reduce.tcu.other", 1.0, correct=False), row("reduce.tcu.other", 2.0, factor=2)])
+        self.write("paper_a", "2026-01-02", [
+            row("reduce.tcu.segmented", 500.0, pinned=True, joule=0.20), row("reduce.small", 520.0, joule=0.25),
+            row("reduce.tcu.other", 1.0, correct=False), row("reduce.tcu.other", 2.0, factor=2)])
         self.write("tensor", "2026-01-01", [row("reduce.tensor", 400.0)])
         self.write("2026-01-04T000000Z", "2026-01-04", [row("reduce.tcu.segmented", 1.0)])
 
@@ -57,7 +58,8 @@ class Tables(unittest.TestCase):
     def test_what_was_not_measured(self):
         known = self.known()
         self.assertEqual(list(tensor.lines(known, [CASE])), [
-            ["sums of 16, float16, 2^30 in all", "tensor cores", "`reduce.tcu.segmented`", "500.0", "0.200", tensor.NOT, tensor.NOT, "paper_a"],
+            ["sums of 16, float16, 2^30 in all", "tensor cores", "`reduce.tcu.segmented`", "500.0", "0.200", tensor.NOT, tensor.NOT,
+             "paper_a"],
             ["", "ordinary cores", "`reduce.small` *", "520.0", "0.300", tensor.NOT, tensor.NOT, "paper_a"],
             ["", "CUB", "DeviceSegmentedReduce", "60000.0", "12.000", tensor.NOT, tensor.NOT, "latest"]])
         self.assertIn(tensor.NOT, tensor.bandwidth(known, [MEMORY]))
@@ -99,8 +101,8 @@ class Tables(unittest.TestCase):
         self.assertEqual(len(list(claims.lines(known))), len(claims.CLAIMS))
 
     def test_between_marks(self):
-        self.assertEqual(readme.put("a\n<!-- made by bench/readme.py: x -->\nold\n<!-- end of it -->\nb\n<!-- end of it -->\n", ": x", "new\n"),
-                         "a\n<!-- made by bench/readme.py: x -->\nnew\n<!-- end of it -->\nb\n<!-- end of it -->\n")
+        text = "a\n<!-- made by bench/readme.py: x -->\n{}\n<!-- end of it -->\nb\n<!-- end of it -->\n"
+        self.assertEqual(readme.put(text.format("old"), ": x", "new\n"), text.format("new"))
 
 
 if __name__ == "__main__":
