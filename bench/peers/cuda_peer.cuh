@@ -6,9 +6,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <vector>
 
 #include "../runner/measure.h"
 #include "../runner/once.h"
@@ -89,6 +91,19 @@ class StreamClock : public bench::Clock {
   char *plug_ = nullptr;
 };
 
+// Of n running sums in float32: ||out - reference|| / ||reference||, by every element, as runner/check.cpp does it by some.
+inline double error_of_running_sums(const char *in, const char *out, int64_t n) {
+  std::vector<float> x(n), y(n);
+  MUST(cudaMemcpy(x.data(), in, n * sizeof(float), cudaMemcpyDeviceToHost));
+  MUST(cudaMemcpy(y.data(), out, n * sizeof(float), cudaMemcpyDeviceToHost));
+  double sum = 0, squares = 0, norm = 0, summands = 0, difference = 0;
+  for (int64_t i = 0; i < n; i++) {
+    sum += x[i], squares += double(x[i]) * x[i];
+    norm += sum * sum, summands += squares, difference += (y[i] - sum) * (y[i] - sum);
+  }
+  return std::sqrt(difference / std::max(norm, summands));
+}
+
 // Every case that `find` has an algorithm for.
 inline int run(int argc, char **argv, const char *who, const std::string &version, Finder find) {
   auto start = std::chrono::steady_clock::now();
@@ -142,6 +157,11 @@ inline int run(int argc, char **argv, const char *who, const std::string &versio
       continue;
     }
     bench::measure(clock, call, c, options, &row);
+    if (c.family == "scan" && c.shape.size() == 1 && c.dtype == "f32") {
+      call(0);
+      MUST(cudaStreamSynchronize(queue));
+      row.error = error_of_running_sums(in, out, c.elements());
+    }
     rows.row(c, row);
     std::fprintf(stderr, "%-8s %-28s %-5s %-14s %10.1f us %8.1f GB/s\n", who, c.name.c_str(), c.dtype.c_str(),
                  c.expr.c_str(), row.us, c.bytes() / row.us / 1e3);

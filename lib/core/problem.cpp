@@ -62,7 +62,8 @@ uint64_t Problem::hash() const {
 
 bool Problem::operator==(const Problem &o) const {
   if (family != o.family || op != o.op || scan != o.scan || determinism != o.determinism || reads_out != o.reads_out ||
-      in_place != o.in_place || index_bits != o.index_bits || n_inputs != o.n_inputs || out != o.out || acc != o.acc || offsets != o.offsets || second != o.second ||
+      in_place != o.in_place || index_bits != o.index_bits || n_inputs != o.n_inputs || out != o.out || acc != o.acc ||
+      offsets != o.offsets || second != o.second ||
       modes.size() != o.modes.size() || !(*expr == *o.expr))
     return false;
   if (std::memcmp(in, o.in, sizeof(DType) * n_inputs) || std::memcmp(alignment, o.alignment, 1 + n_inputs)) return false;
@@ -129,7 +130,8 @@ void check(const Request &r, Checked &c, Problem &p) {
   const ResultTypes types = infer_results(*p.expr, p.in, p.n_inputs);
   if (types.first != DType::none && !p.two_valued()) fail(Code::expr, "expr leaves two values and must leave one");
   if (types.first == DType::none && p.two_valued())
-    fail(Code::expr, "expr leaves one value and must leave two, %s", p.gated() ? "the factor or flag and the element" : "out's and options.second's");
+    fail(Code::expr, "expr leaves one value and must leave two, %s",
+         p.gated() ? "the factor or flag and the element" : "out's and options.second's");
   if (p.op == ReduceOp::recurrence) p.element = promote(types.first, types.result);  // one is multiplied with the other
   else p.element = p.family == Family::broadcast && p.two_valued() ? types.first : types.result;
 }

@@ -74,12 +74,15 @@ class CpuBackend final : public Backend {
   void event_destroy(void *event) override { delete static_cast<Clock::time_point *>(event); }
   void event_record(void *event, void *) override { *static_cast<Clock::time_point *>(event) = Clock::now(); }
   float event_elapsed(void *from, void *to) override {
-    return std::chrono::duration<float, std::milli>(*static_cast<Clock::time_point *>(to) - *static_cast<Clock::time_point *>(from)).count();
+    const auto at = [](void *event) { return *static_cast<Clock::time_point *>(event); };
+    return std::chrono::duration<float, std::milli>(at(to) - at(from)).count();
   }
 
   void mark_segments(const SegmentMarks &m, void *) override {
+    const auto *narrow = static_cast<const int32_t *>(m.offsets);
+    const auto *wide = static_cast<const int64_t *>(m.offsets);
     for (int64_t i = 0; i < m.n_offsets; ++i) {
-      const int64_t offset = m.offsets_type == DType::i32 ? static_cast<const int32_t *>(m.offsets)[i] : static_cast<const int64_t *>(m.offsets)[i];
+      const int64_t offset = m.offsets_type == DType::i32 ? narrow[i] : wide[i];
       if (offset >= m.reverse && offset - m.reverse < m.steps) static_cast<uint8_t *>(m.flags)[offset - m.reverse] = 1;
     }
   }

@@ -58,7 +58,8 @@ std::shared_ptr<const void> prepare_scan(const Problem &p, ScanCut cut) {
 }
 
 size_t LineScanner::bytes(const ScanPlan &r, const Program &post) {
-  return Machine::bytes(r.pre, r.tile) + Machine::bytes(r.gate, r.tile) + Machine::bytes(post, r.tile) + 2 * round64(r.tile * r.acc_bytes) + 64;
+  const size_t machines = Machine::bytes(r.pre, r.tile) + Machine::bytes(r.gate, r.tile) + Machine::bytes(post, r.tile);
+  return machines + 2 * round64(r.tile * r.acc_bytes) + 64;
 }
 
 LineScanner::LineScanner(const ScanPlan &r, const Problem &p, const Execution &e, const ScanNumbers &numbers, const Program &post,

@@ -205,7 +205,8 @@ TCU_DEVICE void scan_lanes(typename F::State (&e)[K][V], typename F::State (&bel
 
 // What is stored, y, of e as scan_lanes leaves it.
 template <class F, int V, class P>
-TCU_DEVICE void put_before(const P &p, const typename F::State (&e)[V], typename F::State before, bool exclusive, typename F::Value (&y)[V]) {
+TCU_DEVICE void put_before(const P &p, const typename F::State (&e)[V], typename F::State before, bool exclusive,
+                           typename F::Value (&y)[V]) {
 #pragma unroll
   for (int v = 0; v < V; ++v)
     y[v] = exclusive ? F::before(p, v == 0 ? before : F::combine(before, e[v > 0 ? v - 1 : 0]), e[v]) : F::value(F::combine(before, e[v]));
