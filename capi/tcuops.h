@@ -74,21 +74,23 @@ TCU_API const char *tcu_status_name(tcu_status_t status);
 /* Generated from lib/core/dtypes.def, ops.def and reduce_ops.def by tools/generate.cpp; values never change. */
 /* <generated> */
 enum {
-  TCU_BOOL       = 1,
-  TCU_INT8       = 2,
-  TCU_INT16      = 3,
-  TCU_INT32      = 4,
-  TCU_INT64      = 5,
-  TCU_UINT8      = 6,
-  TCU_UINT16     = 7,
-  TCU_UINT32     = 8,
-  TCU_UINT64     = 9,
-  TCU_FLOAT16    = 10,
-  TCU_BFLOAT16   = 11,
-  TCU_FLOAT32    = 12,
-  TCU_FLOAT64    = 13,
-  TCU_COMPLEX64  = 14,
-  TCU_COMPLEX128 = 15
+  TCU_BOOL        = 1,
+  TCU_INT8        = 2,
+  TCU_INT16       = 3,
+  TCU_INT32       = 4,
+  TCU_INT64       = 5,
+  TCU_UINT8       = 6,
+  TCU_UINT16      = 7,
+  TCU_UINT32      = 8,
+  TCU_UINT64      = 9,
+  TCU_FLOAT16     = 10,
+  TCU_BFLOAT16    = 11,
+  TCU_FLOAT32     = 12,
+  TCU_FLOAT64     = 13,
+  TCU_COMPLEX64   = 14,
+  TCU_COMPLEX128  = 15,
+  TCU_FLOAT8_E4M3 = 16,
+  TCU_FLOAT8_E5M2 = 17
 };
 enum {
   TCU_OP_IDENTITY         = 1,
@@ -277,7 +279,7 @@ TCU_API const char *tcu_context_backend(tcu_context_t context);
 
 /* An element-wise function of up to TCU_MAX_INPUTS inputs, in postfix: tanh(x*w + b) is
  *   {INPUT 0} {INPUT 1} {OP mul} {INPUT 2} {OP add} {OP tanh}
- * Types follow Julia's promotion rules; 16-bit floats are computed in float32 and rounded once, at the store (an explicit
+ * Types follow Julia's promotion rules; 8- and 16-bit floats are computed in float32 and rounded once, at the store (an explicit
  * CAST rounds where it stands). It leaves one value, or two: for a map with two results (tcu_map) and for some scans (tcu_scan). What it
  * names twice is computed once. Immutable, belongs to no context, may be used by any thread. */
 typedef struct tcu_expr *tcu_expr_t;
@@ -324,7 +326,7 @@ typedef struct tcu_options_t {
   const tcu_scalar_t *beta;      /* null is 0, and then out is not read */
   const tcu_scalar_t *scalars;   /* values of the expression's SCALAR nodes */
   int32_t n_scalars;
-  tcu_dtype_t accumulator;       /* 0: Julia's (sums of small integers in 64 bits, of 16-bit floats in float32) */
+  tcu_dtype_t accumulator;       /* 0: Julia's (sums of small integers in 64 bits, of 8- and 16-bit floats in float32) */
   tcu_determinism_t determinism;
   uint32_t scan_flags;           /* TCU_SCAN_* */
   const tcu_scalar_t *init;      /* scan: what the fold starts from; null is the identity. Read as the accumulator's */
@@ -341,7 +343,8 @@ typedef struct tcu_options_t {
 /* out[i...] = alpha * expr(inputs[0][i...], ...) + beta * out[i...]
  * Every input's extent in a mode is the output's, or 1, or its rank ends before: then it is broadcast along that mode.
  * out may be one of the inputs when both have the same layout. expr null means input 0 itself (copy, cast, fill).
- * Any dtypes; the result is converted to out's (float to integer: toward zero, saturating, NaN to 0).
+ * Any dtypes; the result is converted to out's (float to integer: toward zero, saturating, NaN to 0; to a float: to nearest even, what
+ * is too large to Inf, in FLOAT8_E4M3, which has none and ends at 448, to NaN).
  * Two results of one read, such as tanh(x) and its derivative: expr leaves two values; out gets the first and options.second the
  * second, converted to its dtype. It has out's extents and strides (in elements) and shares no byte with out or an input; alpha and
  * beta apply to out alone.
@@ -355,7 +358,7 @@ TCU_API tcu_status_t tcu_map(tcu_context_t context, const tcu_tensor_t *out, tcu
  * ANY, ALL count elements that are not zero as true. ARGMAX, ARGMIN: the position of the first best (the first NaN, if
  * there is one), counted from 0 over the reduced modes with the lowest mode fastest; out is then an integer.
  * MAX, MIN: NaN if there is one; max(-0.0, 0.0) is 0.0. Empty: the identity, or EMPTY for max, min and the arg-reductions.
- * The following accumulate in float64 for Bool and integers, in float32 for 16-bit floats, else in the element's own dtype, over n
+ * The following accumulate in float64 for Bool and integers, in float32 for 8- and 16-bit floats, else in the element's own dtype, over n
  * elements in one pass; options.accumulator may be another float. alpha and beta apply to the result. They take no init.
  *   MEAN       sum / n, of real or complex elements. Empty: NaN.
  *   VAR, STD   the sum of squared distances from the mean / (n - correction), and its root, of real elements. n - correction below 0
@@ -437,7 +440,8 @@ TCU_API tcu_status_t tcu_event_destroy(tcu_context_t context, void *event);
 TCU_API tcu_status_t tcu_event_record(tcu_context_t context, void *event, void *stream);
 TCU_API tcu_status_t tcu_event_elapsed(tcu_context_t context, float *milliseconds, void *from, void *to);
 
-/* DLPack (version 0.8), for tensors of other libraries and for handing over ours. Mode i is DLPack's mode i.
+/* DLPack (version 0.8; the 8-bit floats as 1.1 numbers them: float8_e4m3fn, float8_e5m2), for tensors of other libraries and for
+ * handing over ours. Mode i is DLPack's mode i.
  * from_dlpack: tensor looks at from's memory and at its shape, which must outlive it. strides: room for as many numbers as from
  * has modes, used when from has no strides of its own; null where it has. The caller orders the streams: DLPack's own protocol
  * (stream numbers) is between the two libraries' front ends.

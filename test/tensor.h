@@ -28,6 +28,8 @@ auto with_type(tcu_dtype_t d, F f) {
     case TCU_UINT64: return f(uint64_t{});
     case TCU_FLOAT16: return f(tcu::f16_t{});
     case TCU_BFLOAT16: return f(tcu::bf16_t{});
+    case TCU_FLOAT8_E4M3: return f(tcu::f8e4m3_t{});
+    case TCU_FLOAT8_E5M2: return f(tcu::f8e5m2_t{});
     case TCU_FLOAT32: return f(float{});
     default: return f(double{});
   }

@@ -143,10 +143,10 @@ std::string docs() {
             << cell(julia_name(r.julia)) << " |\n";
   }
   out << "\n## Reductions and scans\n\n"
-         "Accumulators: Widen is 64 bits for Bool and integers, float32 for 16-bit floats; Same is the element's type (float32 "
-         "for 16-bit floats); Index is the element's type beside an int64 position; Float is float64 for Bool and integers, float32 "
-         "for 16-bit floats, else the element's type; Real is the same without complex, Modulus the same with a complex element's real "
-         "type.\n\n"
+         "Accumulators: Widen is 64 bits for Bool and integers, float32 for 8- and 16-bit floats; Same is the element's type (float32 "
+         "for 8- and 16-bit floats); Index is the element's type beside an int64 position; Float is float64 for Bool and integers, "
+         "float32 for 8- and 16-bit floats, else the element's type; Real is the same without complex, Modulus the same with a complex "
+         "element's real type.\n\n"
          "| C | id | accumulator | second result | of nothing | scans | Julia |\n|---|---|---|---|---|---|---|\n";
   for (const ReduceRow &r : reduce_ops)
     out << "| `TCU_REDUCE_" << r.upper << "` | " << r.id << " | " << r.accumulate << " | " << (r.second == "None" ? "no" : r.second == "Offered" ? "offered" : "needed") << " | "

@@ -24,7 +24,7 @@ export TCUArray, TCUVector, TCUMatrix, logsumexp
 
 include("library.jl")
 include("errors.jl")
-include("bfloat16.jl")
+include("short_floats.jl")
 include("tables.jl")
 include("context.jl")
 include("capi.jl")

@@ -6,8 +6,8 @@
     TCUArray(a::AbstractArray)
 
 An N-dimensional array in the memory of a device, made in the [`TCUOps.default_context`](@ref). `T` is a number type of the
-library's (`Bool`, `Int8`…`Int64`, `UInt8`…`UInt64`, `Float16`, `TCUOps.BFloat16`, `Float32`, `Float64`, `ComplexF32`,
-`ComplexF64`); arrays of other `isbits` types can be stored and copied.
+library's (`Bool`, `Int8`…`Int64`, `UInt8`…`UInt64`, `TCUOps.Float8E4M3`, `TCUOps.Float8E5M2`, `Float16`, `TCUOps.BFloat16`,
+`Float32`, `Float64`, `ComplexF32`, `ComplexF64`); arrays of other `isbits` types can be stored and copied.
 
 Broadcasts, reductions and scans of it are each one call of libtcuops.so. `view` with ranges of any step, `reshape`,
 `dropdims`, `selectdim` and the wrappers `transpose`, `adjoint`, `PermutedDimsArray` share its memory. Reading or writing

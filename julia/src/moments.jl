@@ -15,7 +15,7 @@ mean_tree(t, dims) = reduce_alloc(MEAN, t, mean_type(element_type(t)), dims)
     mean([f,] A::TCUArray; dims = :), var(A; dims, corrected = true, mean = nothing), std(...)
 
 As in Statistics, each in one call of the library and one pass over `A`; variances of complex numbers, and around a given `mean`,
-in up to two. Integers give Float64; 16-bit floats are accumulated in Float32 and rounded once.
+in up to two. Integers give Float64; 8- and 16-bit floats are accumulated in Float32 and rounded once.
 """
 Statistics.mean(A::Reducible; dims = :) = mean_tree(tree(identity, A), dims)
 Statistics.mean(f, A::Reducible; dims = :) = mean_tree(tree(f, A), dims)
@@ -68,7 +68,7 @@ end
     logsumexp(A; dims = :)
 
 `log.(sum(exp.(A); dims = dims))` of real elements, in one call of the library and one pass over `A`, without the overflow of `exp`:
-a number for `dims = :`, else an array with extent 1 in `dims`. Integers give Float64; 16-bit floats are accumulated in Float32 and
+a number for `dims = :`, else an array with extent 1 in `dims`. Integers give Float64; 8- and 16-bit floats are accumulated in Float32 and
 rounded once. `-Inf` where there are no elements or all are `-Inf`, `NaN` where one is. `A` is a TCUArray, a lazy tree or a plain array.
 """
 logsumexp(A::Reducible; dims = :) = logsumexp_tree(tree(identity, A), dims)
@@ -82,7 +82,7 @@ end
     TCUOps.sumexp(A; dims = :) -> sums, maxima
 
 `maxima = maximum(A; dims = dims)` and `sums = sum(exp.(A .- maxima); dims = dims)` of real elements, the two numbers of a softmax,
-in one call of the library and one pass over `A`. NaN where the maximum is not finite. Integers give Float64; 16-bit floats are
+in one call of the library and one pass over `A`. NaN where the maximum is not finite. Integers give Float64; 8- and 16-bit floats are
 accumulated in Float32 and rounded once. ArgumentError where there are no elements.
 """
 function sumexp(A::Reducible; dims = :)

@@ -155,9 +155,9 @@ function outside!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim
 end
 TCUArray_on(c::Context, a::AbstractArray) = copyto!(new_array(c, eltype(a), size(a)), a)
 
-# The dtype that sums scaled by a factor are taken in: 16-bit floats in Float32, integers into floats in that float.
+# The dtype that sums scaled by a factor are taken in: 8- and 16-bit floats in Float32, integers into floats in that float.
 accumulator_type(::Type{T}, ::Type{R}) where {T,R} = widened(promote_type(T, R))
-widened(::Type{T}) where {T<:Union{Float16,BFloat16}} = Float32
+widened(::Type{T}) where {T<:Union{Float16,ShortFloat}} = Float32
 widened(::Type{T}) where {T<:Union{Bool,Signed}} = Int64
 widened(::Type{T}) where {T<:Unsigned} = UInt64
 widened(::Type{T}) where {T} = T
@@ -222,7 +222,7 @@ end
 
 One call of the library for `op` of `+`, `*`, `max`, `min`, and `&`, `|` of Bool, with `f` fused in. `dims` is a number, a
 tuple or `:`; dims beyond the rank are no matter. Sizes of several arrays must agree (DimensionMismatch). Sums and products of
-small integers widen, and 16-bit floats accumulate in Float32, as in Base. Another `op`, or an `f` that cannot be recorded, runs
+small integers widen, and 8- and 16-bit floats accumulate in Float32, as in Base. Another `op`, or an `f` that cannot be recorded, runs
 in Base's loops on the CPU and is an ArgumentError on a GPU.
 """
 Base.mapreduce(f, op, A::Reducible; dims = :, init = NoInit()) = fold_over(f, op, A, dims, init)

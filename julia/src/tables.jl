@@ -17,6 +17,8 @@ const DTYPE_TABLE = [
     (13, :f64, :Float64),
     (14, :c64, :ComplexF32),
     (15, :c128, :ComplexF64),
+    (16, :f8e4m3, :Float8E4M3),
+    (17, :f8e5m2, :Float8E5M2),
 ]
 
 # (id, name, arity, Julia function)

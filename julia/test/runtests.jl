@@ -9,7 +9,7 @@
 
 using LinearAlgebra, Random, Statistics, Test
 using TCUOps
-using TCUOps: BFloat16
+using TCUOps: BFloat16, Float8E4M3, Float8E5M2
 
 const ASKED = Symbol(get(ENV, "TCUOPS_TEST_DEVICE", "cpu"))
 const DEVICE = ASKED === :hosted ? :cuda : ASKED
@@ -21,7 +21,7 @@ Random.seed!(1)
 
 include("compare.jl")
 
-const FILES = ["recording", "arrays", "broadcast", "ops", "reduce", "pairs", "scan", "linalg", "plain", "errors"]
+const FILES = ["recording", "arrays", "broadcast", "ops", "reduce", "pairs", "scan", "linalg", "plain", "errors", "short_floats"]
 const CHOSEN = isempty(ARGS) ? FILES : ARGS
 
 # Counts of a finished test set. Its fields are the same from Julia 1.5 on.

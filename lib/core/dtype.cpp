@@ -38,7 +38,7 @@ template <class T> constexpr DType stored_as = DType::none;
 #include "core/dtypes.def"
 #undef TCU_DTYPE
 
-// A scalar of dtype S as it is held while computing: a 16-bit float is first rounded to that dtype's nearest number.
+// A scalar of dtype S as it is held while computing: an 8- or 16-bit float is first rounded to that dtype's nearest number.
 template <class S, Kind kind> void store_as(void *to, Scalar value) {
   using C = compute_t<S>;
   C v;
@@ -104,12 +104,12 @@ DType promote(DType a, DType b) {
   Kind ka = kind_of(a), kb = kind_of(b);
   if (ka == Kind::Complex || kb == Kind::Complex) {
     const DType real = promote(real_part_of(a), real_part_of(b));
-    return real == DType::f64 ? DType::c128 : DType::c64;  // 16-bit floats have no complex dtype: ComplexF32 holds them
+    return real == DType::f64 ? DType::c128 : DType::c64;  // 8- and 16-bit floats have no complex dtype: ComplexF32 holds them
   }
   if (ka == Kind::Bool) return b;
   if (kb == Kind::Bool) return a;
   if (ka == Kind::Float && kb == Kind::Float) {
-    if (bytes_of(a) == bytes_of(b)) return DType::f32;  // float16 with bfloat16
+    if (bytes_of(a) == bytes_of(b)) return DType::f32;  // float16 with bfloat16, float8_e4m3 with float8_e5m2
     return bytes_of(a) > bytes_of(b) ? a : b;
   }
   if (ka == Kind::Float) return a;  // an integer takes the float's type, whatever its width, as in Julia

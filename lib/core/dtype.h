@@ -40,11 +40,11 @@ DType dtype_by_name(const char *name);  // none if there is no such row
 inline int bytes_of(DType d) { return info(d).bytes; }
 inline Kind kind_of(DType d) { return info(d).kind; }
 
-DType compute_dtype(DType d);        // what values of d are held in while computing: f32 for 16-bit floats, else d
+DType compute_dtype(DType d);        // what values of d are held in while computing: f32 for 8- and 16-bit floats, else d
 DType promote(DType a, DType b);     // Julia's promote_type
 DType float_of(DType d);             // Julia's float(T): integers and Bool become f64
 DType real_part_of(DType d);              // the component of a complex dtype, else d
-DType widen_for_sum(DType d);        // accumulator of sum and prod: 64-bit integers, f32 for 16-bit floats, else d
+DType widen_for_sum(DType d);        // accumulator of sum and prod: 64-bit integers, f32 for 8- and 16-bit floats, else d
 
 // A number passed by value across the ABI; which member is read follows from the dtype it stands for.
 union Scalar {

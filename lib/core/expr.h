@@ -66,7 +66,7 @@ struct Parameter {
 };
 
 // The tape with every conversion explicit: op arguments are already of the op's operand dtype (ifelse: Bool first).
-// A value of a 16-bit dtype is held in float32 and not rounded; only a cast to the 16-bit dtype, and the store, round.
+// A value of an 8- or 16-bit float is held in float32 and not rounded; only a cast to that dtype, and the store, round.
 struct TypedExpr {
   std::vector<Step> steps;
   std::vector<Parameter> parameters;

@@ -2,7 +2,8 @@
 // namespace tcu::m. Includes nothing outside this directory but <cmath> and <cstdint>, and under NVRTC nothing at all.
 //
 // convert<To>(from), for every pair of types:
-//   to a float      one rounding to nearest even, from any source; too large gives Inf
+//   to a float      one rounding to nearest even, from any source; too large gives Inf. f8e4m3_t has none: what would round to more than
+//                   448, and Inf, give NaN (as PyTorch's float8_e4m3fn and ml_dtypes do)
 //   float to int    truncates, saturates; NaN gives 0
 //   int to int      wraps
 //   to bool         from != 0 (NaN is true; complex: either part)
@@ -14,7 +15,45 @@
 
 namespace tcu {
 
-// ---- 16-bit floats ----
+// ---- floats of 8 and 16 bits ----
+
+// What the arithmetic below needs to know of a format of fewer exponents than float has. kPast: the bits of the first float that rounds
+// past the largest number, and kOver what it gives.
+template <class T> struct Format;
+template <> struct Format<f16_t> {
+  static constexpr int kFraction = 10, kBias = 15;
+  static constexpr uint32_t kPast = 0x477ff000u, kOver = 0x7c00u, kQuiet = 0x7e00u;
+};
+template <> struct Format<f8e5m2_t> {
+  static constexpr int kFraction = 2, kBias = 15;
+  static constexpr uint32_t kPast = 0x47700000u, kOver = 0x7cu, kQuiet = 0x7eu;
+};
+template <> struct Format<f8e4m3_t> {
+  static constexpr int kFraction = 3, kBias = 7;
+  static constexpr uint32_t kPast = 0x43e80001u, kOver = 0x7fu, kQuiet = 0x7fu;
+};
+
+template <class T> TCU_FN float widen_bits(T h) {
+  using F = Format<T>;
+  constexpr int shift = 23 - F::kFraction, sign_at = 8 * int(sizeof(T)) - 1;
+  constexpr uint32_t magnitude = (1u << sign_at) - 1, lift = uint32_t(127 - F::kBias) << 23;
+  constexpr uint32_t exponents = (magnitude << shift) & 0x7f800000u, last = F::kOver << shift;
+  uint32_t a = (h.bits & magnitude) << shift, sign = uint32_t(h.bits >> sign_at) << 31;
+  uint32_t normal = a + lift, special = a | 0x7f800000u;
+  uint32_t tiny = to_bits(from_bits(a + lift + (1u << 23)) - from_bits(lift + (1u << 23)));  // the subtraction normalizes
+  return from_bits(((a & exponents) == 0 ? tiny : (a >= last ? special : normal)) | sign);
+}
+template <class T> TCU_FN T narrow_bits(float x) {
+  using F = Format<T>;
+  constexpr int shift = 23 - F::kFraction, sign_at = 8 * int(sizeof(T)) - 1;
+  constexpr uint32_t lift = uint32_t(127 - F::kBias) << 23, last_bit = uint32_t(128 - F::kBias + shift) << 23;
+  uint32_t u = to_bits(x), a = u & 0x7fffffffu;
+  uint32_t normal = (a - lift + ((1u << (shift - 1)) - 1) + ((a >> shift) & 1)) >> shift;
+  uint32_t tiny = to_bits(from_bits(a) + from_bits(last_bit)) - last_bit;  // the addition rounds where T's last bit is
+  uint32_t special = a > 0x7f800000u ? (F::kQuiet | ((a >> shift) & ((1u << F::kFraction) - 1))) : F::kOver;
+  uint32_t r = a < lift + (1u << 23) ? tiny : (a >= F::kPast ? special : normal);
+  return {bits_t<T>(r | (u >> 31 << sign_at))};
+}
 
 TCU_FN float widen(f16_t h) {
 #if TCU_DEVICE_CODE
@@ -22,10 +61,7 @@ TCU_FN float widen(f16_t h) {
   asm("cvt.f32.f16 %0, %1;" : "=f"(f) : "h"(h.bits));
   return f;
 #else
-  uint32_t a = uint32_t(h.bits & 0x7fffu) << 13, e = a & 0x0f800000u, sign = uint32_t(h.bits & 0x8000u) << 16;
-  uint32_t normal = a + (112u << 23), special = a + (224u << 23);
-  uint32_t tiny = to_bits(from_bits(a + (113u << 23)) - 0x1p-14f);  // the subtraction normalizes
-  return from_bits((e == 0 ? tiny : (e == 0x0f800000u ? special : normal)) | sign);
+  return widen_bits(h);
 #endif
 }
 TCU_FN float widen(bf16_t h) {
@@ -37,22 +73,29 @@ TCU_FN float widen(bf16_t h) {
   return from_bits(uint32_t(h.bits) << 16);
 #endif
 }
+TCU_FN float widen(f8e5m2_t h) { return widen(f16_t{uint16_t(h.bits << 8)}); }
+TCU_FN float widen(f8e4m3_t h) {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 890
+  uint32_t two;  // the instruction takes two numbers
+  asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(two) : "h"(uint16_t(h.bits)));
+  return widen(f16_t{uint16_t(two)});
+#else
+  return widen_bits(h);
+#endif
+}
 
-TCU_FN f16_t narrow_f16(float x) {
+// float as a T, rounded once, to nearest even.
+template <class T> TCU_FN T narrow(float x);
+template <> TCU_FN f16_t narrow<f16_t>(float x) {
 #if TCU_DEVICE_CODE
   uint16_t h;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(h) : "f"(x));
   return {h};
 #else
-  uint32_t u = to_bits(x), a = u & 0x7fffffffu;
-  uint32_t normal = (a - (112u << 23) + 0xfffu + ((a >> 13) & 1)) >> 13;
-  uint32_t tiny = to_bits(from_bits(a) + 0.5f) - (126u << 23);  // the addition rounds at 2^-24
-  uint32_t special = a > 0x7f800000u ? (0x7e00u | ((a >> 13) & 0x3ffu)) : 0x7c00u;
-  uint32_t r = a < 0x38800000u ? tiny : (a >= 0x477ff000u ? special : normal);
-  return {uint16_t(r | ((u >> 16) & 0x8000u))};
+  return narrow_bits<f16_t>(x);
 #endif
 }
-TCU_FN bf16_t narrow_bf16(float x) {
+template <> TCU_FN bf16_t narrow<bf16_t>(float x) {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 800
   uint16_t h;
   asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(h) : "f"(x));
@@ -63,8 +106,37 @@ TCU_FN bf16_t narrow_bf16(float x) {
   return {uint16_t((u & 0x7fffffffu) > 0x7f800000u ? ((u >> 16) | 0x40u) : rounded)};
 #endif
 }
+// PTX has these with .satfinite alone, which gives the largest number for what is past it, Inf too; that is put right.
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 890
+#define TCU_NARROW_8(T, name)                                                                         \
+  uint16_t two;                                                                                       \
+  asm("cvt.rn.satfinite." name "x2.f32 %0, %1, %2;" : "=h"(two) : "f"(0.f), "f"(x));                  \
+  const uint32_t u = to_bits(x), a = u & 0x7fffffffu;                                                 \
+  return {uint8_t(a >= Format<T>::kPast && a <= 0x7f800000u ? Format<T>::kOver | (u >> 31 << 7) : two)}
+#else
+#define TCU_NARROW_8(T, name) return narrow_bits<T>(x)
+#endif
+template <> TCU_FN f8e4m3_t narrow<f8e4m3_t>(float x) { TCU_NARROW_8(f8e4m3_t, "e4m3"); }
+template <> TCU_FN f8e5m2_t narrow<f8e5m2_t>(float x) { TCU_NARROW_8(f8e5m2_t, "e5m2"); }
+#undef TCU_NARROW_8
 
-// double to float, rounded to odd: rounding that once more to 16 bits is the same as one rounding.
+// Elements 2 * half and 2 * half + 1 of four 8-bit floats in a word, as float16, which holds them exactly: one instruction for two.
+template <class T> TCU_FN uint32_t halves_of(uint32_t word, int half) {
+  static_assert(is_short_float<T> && sizeof(T) == 1);
+#if TCU_DEVICE_CODE
+  if constexpr (is_same<T, f8e5m2_t>) return __byte_perm(word, 0, half ? 0x3424 : 0x1404);
+#endif
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 890
+  uint32_t two = 0;
+  if constexpr (is_same<T, f8e4m3_t>) asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(two) : "h"(uint16_t(half ? word >> 16 : word)));
+  return two;
+#else
+  const uint32_t low = word >> 16 * half & 0xffu, high = word >> (16 * half + 8) & 0xffu;
+  return narrow<f16_t>(widen(T{uint8_t(low)})).bits | uint32_t(narrow<f16_t>(widen(T{uint8_t(high)})).bits) << 16;
+#endif
+}
+
+// double to float, rounded to odd: rounding that once more to 8 or 16 bits is the same as one rounding.
 TCU_FN float narrow_odd(double x) {
   float f = float(x);
   double back = double(f), a = x < 0 ? -x : x, b = back < 0 ? -back : back;
@@ -114,15 +186,14 @@ template <class To, class From> TCU_FN To convert(From x) {
     else return tcu::convert<To>(x.re);
   } else if constexpr (is_complex<To>) {
     return To{tcu::convert<real_t<To>>(x), real_t<To>(0)};
-  } else if constexpr (is_half<From>) {
+  } else if constexpr (is_short_float<From>) {
     return tcu::convert<To>(widen(x));
-  } else if constexpr (is_half<To>) {
+  } else if constexpr (is_short_float<To>) {
     float f;
     if constexpr (is_same<From, double>) f = narrow_odd(x);
     else if constexpr (is_int<From> && sizeof(From) >= 4) f = narrow_odd(to_double_odd(x));
     else f = tcu::convert<float>(x);
-    if constexpr (is_same<To, f16_t>) return narrow_f16(f);
-    else return narrow_bf16(f);
+    return narrow<To>(f);
   } else if constexpr (is_bool<To>) {
     return x != From(0);
   } else if constexpr (is_float<From> && is_int<To>) {

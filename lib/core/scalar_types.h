@@ -42,6 +42,14 @@ struct f16_t {
 struct bf16_t {
   uint16_t bits;
 };
+// A sign, 4 or 5 bits of exponent, 3 or 2 of fraction (Micikevicius et al. 2022, "FP8 formats for deep learning"). e5m2 is the upper byte
+// of a float16. e4m3 has no infinity: all ones but the sign is NaN, so that it reaches 448.
+struct f8e4m3_t {
+  uint8_t bits;
+};
+struct f8e5m2_t {
+  uint8_t bits;
+};
 
 // Aligned as R is: a caller's array may be. Kernels that know better load both parts at once.
 template <class R>
@@ -66,7 +74,9 @@ inline constexpr bool is_unsigned_int =
 template <class T> inline constexpr bool is_int = is_signed_int<T> || is_unsigned_int<T>;
 template <class T> inline constexpr bool is_integral = is_bool<T> || is_int<T>;
 template <class T> inline constexpr bool is_float = is_same<T, float> || is_same<T, double>;
-template <class T> inline constexpr bool is_half = is_same<T, f16_t> || is_same<T, bf16_t>;
+// Floats that are stored in 8 or 16 bits and computed in float.
+template <class T>
+inline constexpr bool is_short_float = is_same<T, f16_t> || is_same<T, bf16_t> || is_same<T, f8e4m3_t> || is_same<T, f8e5m2_t>;
 template <class T> inline constexpr bool is_complex = false;
 template <class R> inline constexpr bool is_complex<complex_t<R>> = true;
 
@@ -86,7 +96,7 @@ template <class R> struct real_of<complex_t<R>> { using type = R; };
 template <class T> using real_t = typename real_of<T>::type;
 
 // The type that arithmetic on a stored element is done in (the 'compute' column of dtypes.def).
-template <class T> using compute_t = select_t<is_half<T>, float, T>;
+template <class T> using compute_t = select_t<is_short_float<T>, float, T>;
 
 #if TCU_DEVICE_CODE
 TCU_FN uint32_t to_bits(float x) { return __float_as_uint(x); }

@@ -131,7 +131,7 @@ Program compile(const Builder &b, DType out) {
     switch (s.kind) {
       case Step::Kind::input:
         slot = s.index;
-        if (held != s.result) {  // a 16-bit float is held in float32
+        if (held != s.result) {  // an 8- or 16-bit float is held in float32
           slot = c.take();
           c.emit(t.cast[int(s.result)][int(held)], slot, s.index);
         }
@@ -142,7 +142,7 @@ Program compile(const Builder &b, DType out) {
         int value = arg(0);
         slot = c.take();
         if (from != s.result) c.emit(t.cast[int(from)][int(s.result)], slot, value), value = slot;
-        if (held != s.result) {  // rounded to 16 bits and held in float32 again
+        if (held != s.result) {  // rounded to what it is cast to and held in float32 again
           const int wide = c.take();
           c.emit(t.cast[int(s.result)][int(held)], wide, value);
           c.drop(slot);

@@ -51,7 +51,7 @@ struct Builder {
   static Builder both_of(const Expr &expr, const DType *inputs, int n_inputs, DType second_out);
   int input(int index, DType d);
   int parameter(DType d, int slot);  // slot < -1 names a number that the launch supplies: kAlpha, kBeta
-  void cast(DType to);               // the result so far, to `to` as it is stored; 16-bit floats stay rounded
+  void cast(DType to);               // the result so far, to `to` as it is stored; 8- and 16-bit floats stay rounded
   int cast(int step, DType from, DType to);
   int binary(Op op, int a, int b, DType d);
   void unary(Op op, DType result);     // of the result so far

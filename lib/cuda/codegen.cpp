@@ -29,7 +29,7 @@ std::string statements(const TypedExpr &map) {
       case Step::Kind::cast: {
         const DTypeInfo &to = info(step.result);
         const std::string cast = std::string("tcu::convert<") + to.storage + ">(" + value(step.args[0]) + ")";
-        // a cast to a 16-bit float rounds, and the value goes on in float
+        // a cast to an 8- or 16-bit float rounds, and the value goes on in float
         s += step.result == compute_dtype(step.result) ? cast : std::string("tcu::convert<") + to.compute + ">(" + cast + ")";
         break;
       }

@@ -36,7 +36,7 @@ enum class Rule { Same, Arith, Float, RealPart, FloatReal, Bool, Select };
 template <class In, Rule rule>
 using operand_t = select_t<(rule == Rule::Float || rule == Rule::FloatReal) && is_integral<In>, double, compute_t<In>>;
 template <class In, class Result>
-using stored_t = select_t<is_half<In> && is_same<Result, float>, In, Result>;
+using stored_t = select_t<is_short_float<In> && is_same<Result, float>, In, Result>;
 
 // Ops whose code stands once for each element in flight; the others are called. Float functions are inlined in float32
 // only where they are short.

@@ -79,10 +79,10 @@ TEST_CASE_METHOD(Fixture, "bad input: tensors without data or extents") {
 }
 
 TEST_CASE_METHOD(Fixture, "bad input: unknown dtypes") {
-  SECTION("out") { to.dtype = GENERATE(0, -1, 16, 268, INT32_MAX, INT32_MIN); }
-  SECTION("input") { from[0].dtype = GENERATE(0, -1, 16, 268, INT32_MAX, INT32_MIN); }
-  SECTION("accumulator") { o.accumulator = GENERATE(-1, 16, 268); }
-  SECTION("too narrow an accumulator") { o.accumulator = GENERATE(int32_t(TCU_FLOAT16), int32_t(TCU_BFLOAT16)); }
+  SECTION("out") { to.dtype = GENERATE(0, -1, 18, 268, INT32_MAX, INT32_MIN); }
+  SECTION("input") { from[0].dtype = GENERATE(0, -1, 18, 268, INT32_MAX, INT32_MIN); }
+  SECTION("accumulator") { o.accumulator = GENERATE(-1, 18, 268); }
+  SECTION("too narrow an accumulator") { o.accumulator = GENERATE(int32_t(TCU_FLOAT16), int32_t(TCU_BFLOAT16), int32_t(TCU_FLOAT8_E5M2)); }
   fails_everywhere(TCU_ERROR_DTYPE);
 }
 

@@ -96,8 +96,12 @@ bool check_written(const Descriptor &d, const std::vector<unsigned char> &before
 
 // The bits may be any that mean NaN.
 bool is_nan(tcu_dtype_t d, const unsigned char *x) {
-  const int mantissa = d == TCU_FLOAT16 ? 10 : d == TCU_BFLOAT16 ? 7 : d == TCU_FLOAT32 ? 23 : d == TCU_FLOAT64 ? 52 : 0;
-  if (mantissa == 0) return false;
+  if (d == TCU_FLOAT8_E4M3) return (*x & 0x7f) == 0x7f;  // it has no infinity
+  static const std::map<tcu_dtype_t, int> fractions = {
+      {TCU_FLOAT16, 10}, {TCU_BFLOAT16, 7}, {TCU_FLOAT32, 23}, {TCU_FLOAT64, 52}, {TCU_FLOAT8_E5M2, 2}};
+  const auto fraction = fractions.find(d);
+  if (fraction == fractions.end()) return false;
+  const int mantissa = fraction->second;
   uint64_t bits = 0;
   const int size = tcu_dtype_bytes(d);
   std::memcpy(&bits, x, size_t(size));

@@ -28,8 +28,9 @@ TEST_CASE("tables: every row is found by its name, and no other") {
     if (op) CHECK(tcu_op_by_name(op) == id);
     if (fold) CHECK(tcu_reduce_op_by_name(fold) == id);
   }
-  CHECK((dtypes == 15 && folds == 17 && ops > 100));
+  CHECK((dtypes == 17 && folds == 17 && ops > 100));
   CHECK(tcu_dtype_by_name("float32") == TCU_FLOAT32);
+  CHECK((tcu_dtype_by_name("float8_e4m3") == TCU_FLOAT8_E4M3 && tcu_dtype_by_name("float8_e5m2") == TCU_FLOAT8_E5M2));
   CHECK(tcu_dtype_by_name("complex128") == TCU_COMPLEX128);
   CHECK(tcu_op_by_name("tanh") == TCU_OP_TANH);
   CHECK(tcu_op_by_name("gelu_grad") == TCU_OP_GELU_GRAD);
@@ -44,8 +45,9 @@ TEST_CASE("tables: every row is found by its name, and no other") {
   CHECK(tcu_reduce_op_by_name(nullptr) == 0);
   CHECK(tcu_dtype_bytes(TCU_BOOL) == 1);
   CHECK(tcu_dtype_bytes(TCU_FLOAT16) == 2);
+  CHECK((tcu_dtype_bytes(TCU_FLOAT8_E4M3) == 1 && tcu_dtype_bytes(TCU_FLOAT8_E5M2) == 1));
   CHECK(tcu_dtype_bytes(TCU_COMPLEX128) == 16);
-  for (int32_t id : {0, -1, TCU_COMPLEX128 + 1, INT32_MAX, INT32_MIN}) {  // the last dtype's id, and one
+  for (int32_t id : {0, -1, TCU_FLOAT8_E5M2 + 1, INT32_MAX, INT32_MIN}) {  // the last dtype's id, and one
     CHECK(tcu_dtype_bytes(id) == 0);
     CHECK(tcu_dtype_name(id) == nullptr);
   }

@@ -65,7 +65,7 @@ TEST_CASE("expr: each malformed tape has its code") {
   CHECK(made({Node::scalar(kMaxNodes, DType::f32)}) == Code::expr);
   CHECK(made({Node::scalar(0, DType::none)}) == Code::dtype);
   CHECK(made({Node::constant(DType(77), {})}) == Code::dtype);
-  CHECK(made({in(0), Node::cast(DType(16))}) == Code::dtype);
+  CHECK(made({in(0), Node::cast(DType(kDTypeEnd))}) == Code::dtype);
   CHECK(made({in(0), op(Op(0))}) == Code::op);
   CHECK(made({in(0), op(Op(999))}) == Code::op);
   CHECK(made({in(0), Node{NodeKind::op, -1, DType::none, {}}}) == Code::op);

@@ -193,12 +193,26 @@ L value_of(bf16_t h) {
   L v = e == 255 ? (f ? nan_ : inf) : (e == 0 ? ldexpl(f, -133) : ldexpl(128 + f, e - 134));
   return h.bits >> 15 ? -v : v;
 }
+// Micikevicius et al. 2022, "FP8 formats for deep learning", table 1.
+L value_of(f8e4m3_t h) {
+  int e = h.bits >> 3 & 15, f = h.bits & 7;
+  L v = e == 15 && f == 7 ? nan_ : (e == 0 ? ldexpl(f, -9) : ldexpl(8 + f, e - 10));
+  return h.bits >> 7 ? -v : v;
+}
+L value_of(f8e5m2_t h) {
+  int e = h.bits >> 2 & 31, f = h.bits & 3;
+  L v = e == 31 ? (f ? nan_ : inf) : (e == 0 ? ldexpl(f, -16) : ldexpl(4 + f, e - 17));
+  return h.bits >> 7 ? -v : v;
+}
+template <class H> H of_bits(int bits) { return H{decltype(H::bits)(bits)}; }
+template <class H> constexpr int sign_bit = 1 << (8 * sizeof(H) - 1);
+
 template <class H>
-uint16_t rounded(L x) {
+int rounded(L x) {
   static const std::vector<L> all = [] {
     std::vector<L> v;
-    for (int b = 0; std::isfinite(value_of(H{uint16_t(b)})); ++b) v.push_back(value_of(H{uint16_t(b)}));
-    v.push_back(2 * v.back() - v[v.size() - 2]);  // Inf stands for the next number
+    for (int b = 0; std::isfinite(value_of(of_bits<H>(b))); ++b) v.push_back(value_of(of_bits<H>(b)));
+    v.push_back(2 * v.back() - v[v.size() - 2]);  // Inf stands for the next number, or, where there is no Inf, NaN
     return v;
   }();
   L a = fabsl(x);
@@ -208,17 +222,18 @@ uint16_t rounded(L x) {
     L down = a - all[i - 1], up = all[i] - a;
     if (down < up || (down == up && i % 2 == 1)) --i;
   }
-  return uint16_t(i | (std::signbit(x) ? 0x8000 : 0));
+  return int(i) | (std::signbit(x) ? sign_bit<H> : 0);
 }
 
 template <class H>
-void check_half() {
-  for (int b = 0; b < 65536; ++b) {
-    H h{uint16_t(b)};
+void check_short_float() {
+  for (int b = 0; b < 2 * sign_bit<H>; ++b) {
+    H h = of_bits<H>(b);
     L want = value_of(h);
     float got = convert<float>(h);
     if (std::isnan(want)) {
       CHECK(std::isnan(got));
+      CHECK(std::isnan(convert<double>(h)));
       CHECK(std::isnan(value_of(convert<H>(got))));
     } else if (L(got) != want || std::signbit(got) != std::signbit(want) || convert<H>(got).bits != b || convert<H>(double(got)).bits != b) {
       FAIL("bits " << b << " widen to " << got);
@@ -226,8 +241,23 @@ void check_half() {
   }
   Random r(4);
   auto check = [](auto x) {
-    uint16_t got = convert<H>(x).bits, want = rounded<H>(L(x));
+    int got = convert<H>(x).bits, want = rounded<H>(L(x));
     if (got != want) FAIL(text(L(x)) << " of " << sizeof(x) << " bytes rounds to bits " << got << ", not " << want);
+  };
+  // Midpoints and their neighbours in float, and in double, which two roundings would get wrong.
+  auto check_midpoint_after = [&](int b) {
+    L lo = value_of(of_bits<H>(b)), hi = value_of(of_bits<H>(b + 1));
+    if (!std::isfinite(lo)) return;
+    if (!std::isfinite(hi)) hi = 2 * lo - value_of(of_bits<H>(b - 1));
+    double mid = double((lo + hi) / 2);
+    if (!(mid < 3.4e38)) return;
+    for (double x : {double(lo), mid, double(hi)})
+      for (double y : {x, -x}) {
+        check(y), check(std::nextafter(y, 0.0)), check(std::nextafter(y, 1e300)), check(std::nextafter(y, -1e300));
+        float f = float(y);
+        check(f), check(std::nextafter(f, 0.0f)), check(std::nextafter(f, 3e38f)), check(std::nextafter(f, -3e38f));
+      }
+    if (mid > 64 && mid < 4e18) check(int64_t(mid)), check(int64_t(mid) + 1), check(int64_t(mid) - 1), check(-int64_t(mid) - 1);
   };
   for (int i = 0; i < 300000; ++i) {
     float f = random_number<float>(r);
@@ -235,14 +265,9 @@ void check_half() {
     if (f == f) check(f), check(-f);
     if (d == d) check(d);
     check(random_number<int64_t>(r)), check(random_number<uint64_t>(r)), check(random_number<int32_t>(r)), check(random_number<uint32_t>(r)), check(random_number<uint16_t>(r));
-    // Midpoints and their neighbours in double, which two roundings would get wrong.
-    uint16_t b = uint16_t(r() & 0x7fff);
-    L lo = value_of(H{b}), hi = value_of(H{uint16_t(b + 1)});
-    if (!std::isfinite(lo) || !std::isfinite(hi)) continue;
-    double mid = double((lo + hi) / 2);
-    check(mid), check(std::nextafter(mid, 0.0)), check(std::nextafter(mid, 1e300)), check(float(mid));
-    if (mid > 64 && mid < 4e18) check(int64_t(mid)), check(int64_t(mid) + 1), check(int64_t(mid) - 1), check(-int64_t(mid) - 1);
+    if (sizeof(H) > 1) check_midpoint_after(int(r() % sign_bit<H>));
   }
+  for (int b = 0; sizeof(H) == 1 && b < sign_bit<H>; ++b) check_midpoint_after(b);
   for (double x : {65504.0, 65519.99999, 65520.0, 65536.0, 3.3895313892515355e38, 3.3961775292304957e38, 3.4e38, 1e300, HUGE_VAL, 2.98e-8, 2.9802322387695312e-8, 1e-300, 0.0, -0.0}) check(x);
 }
 
@@ -269,9 +294,40 @@ void check_all_float_to_int() {
 
 }  // namespace
 
-TEST_CASE("convert: float16 and bfloat16, all bit patterns and one rounding from any type", "[core][ops]") {
-  check_half<f16_t>();
-  check_half<bf16_t>();
+TEST_CASE("convert: floats of 8 and 16 bits, all bit patterns and one rounding from any type", "[core][ops]") {
+  check_short_float<f16_t>();
+  check_short_float<bf16_t>();
+  check_short_float<f8e4m3_t>();
+  check_short_float<f8e5m2_t>();
+}
+
+TEST_CASE("convert: what is too large for 8 bits is Inf in e5m2 and NaN in e4m3, with its sign", "[core][ops]") {
+  const float inf_ = float(inf);
+  struct Row {
+    float x;
+    int e4m3, e5m2;
+  };
+  const Row rows[] = {{448, 0x7e, 0x5f},      {464, 0x7e, 0x5f}, {std::nextafter(464.0f, inf_), 0x7f, 0x5f}, {-480, 0xff, 0xe0},
+                      {57344, 0x7f, 0x7b},    {std::nextafter(61440.0f, 0.0f), 0x7f, 0x7b}, {61440, 0x7f, 0x7c}, {-61440, 0xff, 0xfc},
+                      {inf_, 0x7f, 0x7c},     {-inf_, 0xff, 0xfc}, {3.4e38f, 0x7f, 0x7c}, {-0.0f, 0x80, 0x80}};
+  for (const Row &r : rows) {
+    INFO(r.x);
+    CHECK(int(convert<f8e4m3_t>(r.x).bits) == r.e4m3);
+    CHECK(int(convert<f8e5m2_t>(r.x).bits) == r.e5m2);
+    CHECK(int(convert<f8e4m3_t>(double(r.x)).bits) == r.e4m3);
+    CHECK(int(convert<f8e5m2_t>(double(r.x)).bits) == r.e5m2);
+  }
+  for (const float nan : {float(nan_), -float(nan_)}) {
+    CHECK((convert<f8e4m3_t>(nan).bits & 0x7f) == 0x7f);
+    CHECK((convert<f8e5m2_t>(nan).bits & 0x7f) > 0x7c);
+  }
+  CHECK(convert<f8e4m3_t>(int64_t(465)).bits == 0x7f);
+  CHECK(convert<f8e5m2_t>(uint64_t(1) << 63).bits == 0x7c);
+  CHECK(convert<f8e4m3_t>(f16_t{0x7c00}).bits == 0x7f);
+  CHECK(convert<f8e4m3_t>(c64_t{448, 1}).bits == 0x7e);
+  CHECK(convert<int8_t>(f8e4m3_t{0xff}) == 0);
+  CHECK(convert<bool>(f8e5m2_t{0x01}));
+  CHECK_FALSE(convert<bool>(f8e4m3_t{0x80}));
 }
 
 TEST_CASE("convert: floats to integers truncate and saturate, NaN gives 0", "[core][ops]") {

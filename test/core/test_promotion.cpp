@@ -25,23 +25,26 @@ std::vector<DType> list(const std::string &names) {
   return out;
 }
 
-// promote_type(row, column). Float16 with BFloat16 is Float32; there is no ComplexF16, so ComplexF32 stands in.
+// promote_type(row, column). Two floats of one width are Float32, of two widths the wider one; there is no complex dtype of 8- or 16-bit
+// floats, so ComplexF32 stands in.
 const char *kPromotion =
-    "bool_ i8   i16  i32  i64  u8   u16  u32  u64  f16  bf16 f32  f64  c64  c128 "
-    "i8    i8   i16  i32  i64  u8   u16  u32  u64  f16  bf16 f32  f64  c64  c128 "
-    "i16   i16  i16  i32  i64  i16  u16  u32  u64  f16  bf16 f32  f64  c64  c128 "
-    "i32   i32  i32  i32  i64  i32  i32  u32  u64  f16  bf16 f32  f64  c64  c128 "
-    "i64   i64  i64  i64  i64  i64  i64  i64  u64  f16  bf16 f32  f64  c64  c128 "
-    "u8    u8   i16  i32  i64  u8   u16  u32  u64  f16  bf16 f32  f64  c64  c128 "
-    "u16   u16  u16  i32  i64  u16  u16  u32  u64  f16  bf16 f32  f64  c64  c128 "
-    "u32   u32  u32  u32  i64  u32  u32  u32  u64  f16  bf16 f32  f64  c64  c128 "
-    "u64   u64  u64  u64  u64  u64  u64  u64  u64  f16  bf16 f32  f64  c64  c128 "
-    "f16   f16  f16  f16  f16  f16  f16  f16  f16  f16  f32  f32  f64  c64  c128 "
-    "bf16  bf16 bf16 bf16 bf16 bf16 bf16 bf16 bf16 f32  bf16 f32  f64  c64  c128 "
-    "f32   f32  f32  f32  f32  f32  f32  f32  f32  f32  f32  f32  f64  c64  c128 "
-    "f64   f64  f64  f64  f64  f64  f64  f64  f64  f64  f64  f64  f64  c128 c128 "
-    "c64   c64  c64  c64  c64  c64  c64  c64  c64  c64  c64  c64  c128 c64  c128 "
-    "c128  c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 c128 ";
+    "bool_  i8     i16    i32    i64    u8     u16    u32    u64    f16    bf16   f32    f64    c64    c128   f8e4m3 f8e5m2 "
+    "i8     i8     i16    i32    i64    u8     u16    u32    u64    f16    bf16   f32    f64    c64    c128   f8e4m3 f8e5m2 "
+    "i16    i16    i16    i32    i64    i16    u16    u32    u64    f16    bf16   f32    f64    c64    c128   f8e4m3 f8e5m2 "
+    "i32    i32    i32    i32    i64    i32    i32    u32    u64    f16    bf16   f32    f64    c64    c128   f8e4m3 f8e5m2 "
+    "i64    i64    i64    i64    i64    i64    i64    i64    u64    f16    bf16   f32    f64    c64    c128   f8e4m3 f8e5m2 "
+    "u8     u8     i16    i32    i64    u8     u16    u32    u64    f16    bf16   f32    f64    c64    c128   f8e4m3 f8e5m2 "
+    "u16    u16    u16    i32    i64    u16    u16    u32    u64    f16    bf16   f32    f64    c64    c128   f8e4m3 f8e5m2 "
+    "u32    u32    u32    u32    i64    u32    u32    u32    u64    f16    bf16   f32    f64    c64    c128   f8e4m3 f8e5m2 "
+    "u64    u64    u64    u64    u64    u64    u64    u64    u64    f16    bf16   f32    f64    c64    c128   f8e4m3 f8e5m2 "
+    "f16    f16    f16    f16    f16    f16    f16    f16    f16    f16    f32    f32    f64    c64    c128   f16    f16 "
+    "bf16   bf16   bf16   bf16   bf16   bf16   bf16   bf16   bf16   f32    bf16   f32    f64    c64    c128   bf16   bf16 "
+    "f32    f32    f32    f32    f32    f32    f32    f32    f32    f32    f32    f32    f64    c64    c128   f32    f32 "
+    "f64    f64    f64    f64    f64    f64    f64    f64    f64    f64    f64    f64    f64    c128   c128   f64    f64 "
+    "c64    c64    c64    c64    c64    c64    c64    c64    c64    c64    c64    c64    c128   c64    c128   c64    c64 "
+    "c128   c128   c128   c128   c128   c128   c128   c128   c128   c128   c128   c128   c128   c128   c128   c128   c128 "
+    "f8e4m3 f8e4m3 f8e4m3 f8e4m3 f8e4m3 f8e4m3 f8e4m3 f8e4m3 f8e4m3 f16    bf16   f32    f64    c64    c128   f8e4m3 f32 "
+    "f8e5m2 f8e5m2 f8e5m2 f8e5m2 f8e5m2 f8e5m2 f8e5m2 f8e5m2 f8e5m2 f16    bf16   f32    f64    c64    c128   f32    f8e5m2 ";
 
 OpTypes types(Op op, const std::string &args) { return op_types(op, list(args).data()); }
 
@@ -53,7 +56,8 @@ TEST_CASE("dtypes: names, sizes and kinds") {
       {"int32", {4, Kind::Int}},         {"int64", {8, Kind::Int}},    {"uint8", {1, Kind::UInt}},
       {"uint16", {2, Kind::UInt}},       {"uint32", {4, Kind::UInt}},  {"uint64", {8, Kind::UInt}},
       {"float16", {2, Kind::Float}},     {"bfloat16", {2, Kind::Float}}, {"float32", {4, Kind::Float}},
-      {"float64", {8, Kind::Float}},     {"complex64", {8, Kind::Complex}}, {"complex128", {16, Kind::Complex}}};
+      {"float64", {8, Kind::Float}},     {"complex64", {8, Kind::Complex}}, {"complex128", {16, Kind::Complex}},
+      {"float8_e4m3", {1, Kind::Float}}, {"float8_e5m2", {1, Kind::Float}}};
   for (const auto &[name, row] : rows) {
     INFO(name);
     const DType d = dtype_by_name(name.c_str());
@@ -79,11 +83,11 @@ TEST_CASE("promotion is Julia's, and symmetric") {
 }
 
 TEST_CASE("float, the real part, the compute type and the sum's type") {
-  const std::vector<DType> all = list("bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 c64 c128");
-  const std::vector<DType> floats = list("f64 f64 f64 f64 f64 f64 f64 f64 f64 f16 bf16 f32 f64 c64 c128");
-  const std::vector<DType> reals = list("bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f32 f64");
-  const std::vector<DType> computes = list("bool_ i8 i16 i32 i64 u8 u16 u32 u64 f32 f32 f32 f64 c64 c128");
-  const std::vector<DType> sums = list("i64 i64 i64 i64 i64 u64 u64 u64 u64 f32 f32 f32 f64 c64 c128");
+  const std::vector<DType> all = list("bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 c64 c128 f8e4m3 f8e5m2");
+  const std::vector<DType> floats = list("f64 f64 f64 f64 f64 f64 f64 f64 f64 f16 bf16 f32 f64 c64 c128 f8e4m3 f8e5m2");
+  const std::vector<DType> reals = list("bool_ i8 i16 i32 i64 u8 u16 u32 u64 f16 bf16 f32 f64 f32 f64 f8e4m3 f8e5m2");
+  const std::vector<DType> computes = list("bool_ i8 i16 i32 i64 u8 u16 u32 u64 f32 f32 f32 f64 c64 c128 f32 f32");
+  const std::vector<DType> sums = list("i64 i64 i64 i64 i64 u64 u64 u64 u64 f32 f32 f32 f64 c64 c128 f32 f32");
   for (size_t i = 0; i < all.size(); ++i) {
     INFO(info(all[i]).name);
     CHECK(float_of(all[i]) == floats[i]);
@@ -118,6 +122,9 @@ TEST_CASE("result types: what Julia gives") {
       {Op::ifelse, "bool_ i8 f32", "f32", "f32"}, {Op::ifelse, "bool_ bool_ bool_", "bool_", "bool_"},
       {Op::clamp, "f32 i64 i64", "f32", "f32"}, {Op::fma, "i8 i16 f64", "f64", "f64"},
       {Op::relu, "i8", "i8", "i8"},             {Op::sigmoid, "i8", "f64", "f64"},
+      {Op::add, "f8e4m3 f8e5m2", "f32", "f32"}, {Op::mul, "f8e5m2 f16", "f16", "f16"},
+      {Op::div, "i64 f8e4m3", "f8e4m3", "f8e4m3"}, {Op::exp, "f8e5m2", "f8e5m2", "f8e5m2"},
+      {Op::lt, "bool_ f8e4m3", "f8e4m3", "bool_"}, {Op::add, "f8e4m3 c64", "c64", "c64"},
   };
   for (const Row &r : rows) {
     INFO(info(r.op).name << " of " << r.args);
@@ -170,6 +177,9 @@ TEST_CASE("folds: accumulators and identities") {
   CHECK(accumulator_of(ReduceOp::max, DType::i8) == DType::i8);
   CHECK(accumulator_of(ReduceOp::min, DType::bf16) == DType::f32);
   CHECK(accumulator_of(ReduceOp::any, DType::f32) == DType::bool_);
+  for (const DType d : {DType::f8e4m3, DType::f8e5m2})
+    for (const ReduceOp op : {ReduceOp::sum, ReduceOp::max, ReduceOp::argmin, ReduceOp::mean, ReduceOp::var, ReduceOp::logsumexp})
+      CHECK(accumulator_of(op, d) == DType::f32);
   CHECK(accumulator_of(ReduceOp::count, DType::f32) == DType::i64);
   CHECK(accumulator_of(ReduceOp::argmax, DType::f16) == DType::f32);
   for (ReduceOp op : {ReduceOp::max, ReduceOp::min, ReduceOp::argmax, ReduceOp::argmin})

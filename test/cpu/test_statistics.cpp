@@ -21,6 +21,8 @@ double epsilon(DType d) {
   switch (d) {
     case DType::bf16: return 0x1p-8;
     case DType::f16: return 0x1p-11;
+    case DType::f8e4m3: return 0x1p-4;
+    case DType::f8e5m2: return 0x1p-3;
     case DType::f32:
     case DType::c64: return 0x1p-24;
     default: return 0x1p-53;
@@ -59,7 +61,7 @@ Spread spread_for(Rng &rng, DType d) {
   if (k == tcu::Kind::Bool) return {0.5, 0.5};
   if (k == tcu::Kind::UInt) return {40, 10};
   if (k == tcu::Kind::Int) return {0, 10};
-  if (d == DType::f16 || d == DType::bf16) return chance(rng, 50) ? Spread{0, 1} : Spread{5, 1};
+  if (k == tcu::Kind::Float && tcu::bytes_of(d) <= 2) return chance(rng, 50) ? Spread{0, 1} : Spread{5, 1};
   return chance(rng, 40) ? Spread{0, 1} : chance(rng, 50) ? Spread{1e6, 1} : Spread{-3, 20};
 }
 
