@@ -14,7 +14,7 @@ template <class T>
 struct ColumnSums {
   using I = mma::Instruction<T>;
   using Sum = typename I::Sum;
-  static constexpr int kPacked = mma::kPacked<T>, kColumns = 4 * kPacked, kRows = 2 * kPacked, kMost = 8;  // products, as in RowSums
+  static constexpr int kPacked = mma::kPacked<T>, kColumns = 4 * kPacked, kRows = 2 * kPacked, kMost = RowSums<T>::kMost;
   static constexpr int kOwn = kColumns / 4;  // sums that a lane ends with
   Sum d[kColumns][4] = {};
 

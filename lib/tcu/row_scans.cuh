@@ -49,6 +49,7 @@ struct RowScan {
   // may be such a place. False: some element of the quad is not finite, or a sum is not, and sums mean nothing.
   template <int kGroup, bool kSplit>
   TCU_WARP static bool add_up(const Piece &x, int lane, int split, Sum (&y)[kElements]) {
+    static_assert(sizeof(T) > 1 || is_int<T>, "what is not finite is looked for in 16-bit floats alone");
     constexpr int kBits = 128 / kElements;
     const Triangle<T, kGroup> ones(lane);
     uint32_t second[4] = {};

@@ -2,9 +2,11 @@
 // C++20, compute capability 8.0; there is nothing to link. After Dakkak et al. 2019, "Accelerating reduction and scan using tensor core
 // units", 4.1, 4.2, 5.1 and 5.2; for today's instruction, by whose layout no fragment passes through shared memory.
 //
-// T is tcu::f16_t or tcu::bf16_t (bits as __half's and __nv_bfloat16's), of scans int8_t or uint8_t too; sums are float32, or int32_t. A Piece is a lane's eight neighbouring elements:
-// lane l of the warp has elements 8l .. 8l + 7 of a tile of 256, as it loads them, 16 bytes at once. All 32 lanes call a function together,
-// with the same n. Pointers to T are multiples of 16 bytes. There is no shared memory, and nothing to synchronize.
+// T is tcu::f16_t or tcu::bf16_t (bits as __half's and __nv_bfloat16's), of scans int8_t or uint8_t too, of reduce_256 and reduce_256n
+// tcu::f8e4m3_t or tcu::f8e5m2_t (__nv_fp8_e4m3's, __nv_fp8_e5m2's); sums are float32, or int32_t. A Piece is a lane's eight neighbouring
+// elements: lane l of the warp has elements 8l .. 8l + 7 of a tile of 256, as it loads them, 16 bytes at once; of 8 bits 16, and a tile
+// is 512 where a name says 256. All 32 lanes call a function together, with the same n. Pointers to T are multiples of 16 bytes. There
+// is no shared memory, and nothing to synchronize.
 // A sum is within 2^-22 * (n + 8) of itself for elements of one sign (mma.cuh); the same input gives the same bits. A segment's sum
 // depends on no element outside it, and an element's scan on none after it, whatever there is of Inf and NaN.
 #pragma once
@@ -33,6 +35,7 @@ TCU_WARP float sum_of_quads(float x) {
 
 // Reduction_16: of the 16 segments of 16 in a tile. Lanes 2s and 2s + 1 get segment s's.
 template <class T> TCU_WARP float reduce_16(const Piece &x) {
+  static_assert(sizeof(T) == 2);
   const bool second = lane() & 2;
   RowSums<T> sums;
   sums.add_by_pairs(x, second);
@@ -47,6 +50,7 @@ template <class T> TCU_WARP float reduce_256(const Piece &x) {
 // Reduction_16N: of 16 segments of 16 n elements, the s-th at from + s * stride (elements; a multiple of 8). As reduce_16. The work-efficient
 // variant of the paper: the products accumulate, and are added to a float32 sum as often as mma.cuh wants it.
 template <class T> TCU_WARP float reduce_16n(const T *from, int64_t stride, int n) {
+  static_assert(sizeof(T) == 2);
   const int l = lane();
   const bool second = l & 2;
   const T *const mine = from + (l / 2) * stride + (l & 1) * 8;
@@ -58,13 +62,14 @@ template <class T> TCU_WARP float reduce_16n(const T *from, int64_t stride, int 
   }
   return total;
 }
-// Reduction_256N: of 256 n neighbouring elements, to every lane.
+// Reduction_256N: of n neighbouring tiles, to every lane.
 template <class T> TCU_WARP float reduce_256n(const T *from, int n) {
-  const T *const mine = from + lane() * 8;
+  constexpr int E = 16 / int(sizeof(T));
+  const T *const mine = from + lane() * E;
   float total = 0;
   for (int i = 0; i < n;) {
     RowSums<T> sums;
-    for (const int end = chain_end<T>(i, n); i < end; ++i) sums.add(piece_at(mine + int64_t(i) * 256));
+    for (const int end = chain_end<T>(i, n); i < end; ++i) sums.add(piece_at(mine + int64_t(i) * 32 * E));
     total += sums.sum();
   }
   return sum_of_quads(total);
@@ -72,7 +77,7 @@ template <class T> TCU_WARP float reduce_256n(const T *from, int n) {
 
 // ---- scan
 
-// T is an 8-bit integer as well; then sums are int32_t, a Piece is 16 elements, and a tile 512 in place of 256.
+// T is an 8-bit integer as well; then sums are int32_t.
 template <class T> inline constexpr int kElements = RowScan<T>::kElements;  // of a Piece
 template <class T> using Sum = typename RowScan<T>::Sum;
 

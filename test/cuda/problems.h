@@ -47,8 +47,15 @@ void for_cases(Rng &rng, const Cases &cases, F f) {
 
 // How far two neighbours of x are apart when they are stored as d, at most.
 inline double stored_error(tcu_dtype_t d, double x) {
-  const double eps = d == TCU_BFLOAT16 ? 0x1p-7 : d == TCU_FLOAT16 ? 0x1p-10 : d == TCU_FLOAT32 ? 0x1p-23 : 0x1p-52;
-  return eps * std::abs(x) + (d == TCU_FLOAT16 ? 0x1p-24 : 0);
+  struct Row {
+    tcu_dtype_t dtype;
+    double eps, least;  // least: the smallest number, where numbers below the normal ones matter
+  };
+  static constexpr Row rows[] = {{TCU_BFLOAT16, 0x1p-7, 0},       {TCU_FLOAT16, 0x1p-10, 0x1p-24},    {TCU_FLOAT32, 0x1p-23, 0},
+                                 {TCU_FLOAT8_E4M3, 0x1p-3, 0x1p-9}, {TCU_FLOAT8_E5M2, 0x1p-2, 0x1p-16}};
+  for (const Row &r : rows)
+    if (r.dtype == d) return r.eps * std::abs(x) + r.least;
+  return 0x1p-52 * std::abs(x);
 }
 
 // In the memory of context().

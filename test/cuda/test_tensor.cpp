@@ -19,7 +19,8 @@ const char *const of_all[] = {"reduce.tcu.recurrence", "reduce.tcu.single_pass",
 const Kind kinds[] = {{TCU_REDUCE_SUM, TCU_FLOAT16, TCU_FLOAT16}, {TCU_REDUCE_SUM, TCU_BFLOAT16, TCU_FLOAT32},
                       {TCU_REDUCE_MEAN, TCU_FLOAT16, TCU_FLOAT32}, {TCU_REDUCE_SUM, TCU_INT8, TCU_INT64},
                       {TCU_REDUCE_SUM, TCU_UINT8, TCU_INT64},     {TCU_REDUCE_SUM, TCU_FLOAT32, TCU_FLOAT32},
-                      {TCU_REDUCE_SUM, TCU_FLOAT64, TCU_FLOAT64}};
+                      {TCU_REDUCE_SUM, TCU_FLOAT64, TCU_FLOAT64}, {TCU_REDUCE_SUM, TCU_FLOAT8_E4M3, TCU_FLOAT32},
+                      {TCU_REDUCE_MEAN, TCU_FLOAT8_E5M2, TCU_FLOAT32}};
 
 // Where segments lie: `count` of `length` elements, `gap` elements between them; or side by side, the gap after each row of them.
 struct Segments {
@@ -75,6 +76,12 @@ bool sums_are_right(const char *kernel, const Kind &k, const Segments &segments,
   REQUIRE((now == results));
   return true;
 }
+
+// The largest number of those that tests add up, and one near it that is not alone in its last places.
+double largest(tcu_dtype_t d) {
+  return d == TCU_FLOAT8_E4M3 ? 448 : d == TCU_FLOAT8_E5M2 ? 57344 : d == TCU_FLOAT16 ? 65504 : 3e38;
+}
+double large(tcu_dtype_t d) { return d == TCU_FLOAT8_E4M3 ? 400 : d == TCU_FLOAT8_E5M2 ? 50000 : 60000; }
 
 double small(Rng &rng, const Kind &k) { return double(support::pick(rng, k.in == TCU_UINT8 ? 0 : -4, 4)); }
 
@@ -189,16 +196,19 @@ TEST_CASE("cuda: sums on tensor cores, one element that is not finite, in every 
   NEEDS_CUDA();
   Rng rng(7);
   const double inf = std::numeric_limits<double>::infinity();
-  for (const Kind &k : {Kind{TCU_REDUCE_SUM, TCU_FLOAT16, TCU_FLOAT32}, Kind{TCU_REDUCE_SUM, TCU_BFLOAT16, TCU_FLOAT32}, Kind{TCU_REDUCE_SUM, TCU_FLOAT32, TCU_FLOAT32}})
+  for (const tcu_dtype_t in : {TCU_FLOAT16, TCU_BFLOAT16, TCU_FLOAT32, TCU_FLOAT8_E4M3, TCU_FLOAT8_E5M2})
     for (const int64_t length : {16, 24, 32, 100, 256}) {
-      const int64_t count = 2100 / length, all = 2048 / length * length;
+      const Kind k{TCU_REDUCE_SUM, in, TCU_FLOAT32};
+      const int64_t v = tcu_dtype_bytes(in) == 1 ? 16 : 8;
+      if (length < 2 * v) continue;
+      const int64_t count = 262 * v / length, all = 256 * v / length * length;
       for (int64_t at = support::pick(rng, 0, 5); at < all; at += api::emulated() ? 97 : api::under_sanitizer() ? 41 : 1) {
-        const double specials[] = {inf, -inf, inf - inf, k.in == TCU_FLOAT16 ? 65504 : 3e38};
+        const double specials[] = {inf, -inf, inf - inf, largest(in)};
         const double special = specials[at % 4];
         const auto value = [&](int64_t i) { return i == at ? special : double(i % 9) - 4; };
         REQUIRE(sums_are_right("reduce.tcu.segmented", k, {length, count}, 0x1p-20, value));
-        if (length % 8 || k.in == TCU_FLOAT32) continue;
-        REQUIRE(sums_are_right("reduce.tcu.strided", k, {count / 8 * 8, length, 0, true}, 0x1p-20, value));
+        if (length % 8 || in == TCU_FLOAT32) continue;
+        REQUIRE(sums_are_right("reduce.tcu.strided", k, {count / v * v, length, 0, true}, 0x1p-20, value));
         if (length == 16) REQUIRE(sums_are_right(of_all[at % 3], k, {all, 1}, 0x1p-20, value));
       }
     }
@@ -210,7 +220,7 @@ TEST_CASE("cuda: sums on tensor cores against float64", "[cuda][tensor]") {
   const auto uniform = [&] { return double(rng() >> 11) * 0x1p-53; };
   const auto normal = [&] { return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(6.283185307179586 * uniform()); };
   const int64_t n = api::emulated() ? 1 << 15 : api::under_sanitizer() ? 1 << 16 : 1 << 20;
-  for (const tcu_dtype_t in : {TCU_FLOAT16, TCU_BFLOAT16, TCU_FLOAT32}) {
+  for (const tcu_dtype_t in : {TCU_FLOAT16, TCU_BFLOAT16, TCU_FLOAT32, TCU_FLOAT8_E4M3, TCU_FLOAT8_E5M2}) {
     const Kind k{TCU_REDUCE_SUM, in, TCU_FLOAT32};
     for (const int64_t length : {n, n / 64, n / 1024}) {
       // what is positive: 1e-6 of the sum; else log2(n) 1e-7 of the sum of magnitudes
@@ -218,15 +228,15 @@ TEST_CASE("cuda: sums on tensor cores against float64", "[cuda][tensor]") {
       const auto check = [&](const char *kernel, bool side_by_side) {
         const Segments all{length, n / length, 0, side_by_side};
         CHECK(sums_are_right(kernel, k, all, 1e-6, [&](int64_t) { return uniform(); }));
-        CHECK(sums_are_right(kernel, k, all, 1e-6, [&](int64_t) { return 65504.0; }));
+        CHECK(sums_are_right(kernel, k, all, 1e-6, [&](int64_t) { return std::min(largest(in), 65504.0); }));
         CHECK(sums_are_right(kernel, k, all, general, [&](int64_t) { return normal(); }));
-        CHECK(sums_are_right(kernel, k, all, general, [&](int64_t i) { return (i & 1 ? -1 : 1) * 60000 + uniform(); }));
-        CHECK(sums_are_right(kernel, k, all, general, [&](int64_t i) { return i == length / 2 ? 60000 : uniform() * 1e-3; }));
+        CHECK(sums_are_right(kernel, k, all, general, [&](int64_t i) { return (i & 1 ? -1 : 1) * large(in) + uniform(); }));
+        CHECK(sums_are_right(kernel, k, all, general, [&](int64_t i) { return i == length / 2 ? large(in) : uniform() * (in == TCU_FLOAT8_E4M3 ? 0.1 : 1e-3); }));
       };
       check("reduce.tcu.segmented", false);
       if (in == TCU_FLOAT32) continue;
       if (length < n) check("reduce.tcu.strided", true);
-      else
+      else if (tcu_dtype_bytes(in) == 2)
         for (const char *kernel : of_all) check(kernel, false);
     }
   }
@@ -241,24 +251,24 @@ TEST_CASE("cuda: sums on tensor cores against float64, to 2^31 elements", "[.][l
   struct Data {
     const char *name;
     bool even;  // positive, no element much larger than the others
-    std::function<double(int64_t)> value;
+    std::function<double(tcu_dtype_t, int64_t)> value;
   };
   const Data data[] = {
-      {"uniform", true, [&](int64_t) { return uniform(); }},
-      {"normal", false, [&](int64_t) { return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(6.283185307179586 * uniform()); }},
-      {"alternating", false, [&](int64_t i) { return (i & 1 ? -1 : 1) * 60000 + 100 * uniform(); }},
-      {"outlier", false, [&](int64_t i) { return i == block / 2 ? 60000 : uniform() * 1e-3; }},
-      {"65504", true, [](int64_t) { return 65504.0; }},
+      {"uniform", true, [&](tcu_dtype_t, int64_t) { return uniform(); }},
+      {"normal", false, [&](tcu_dtype_t, int64_t) { return std::sqrt(-2 * std::log(1 - uniform())) * std::cos(6.283185307179586 * uniform()); }},
+      {"alternating", false, [&](tcu_dtype_t d, int64_t i) { return (i & 1 ? -1 : 1) * large(d) + large(d) / 600 * uniform(); }},
+      {"outlier", false, [&](tcu_dtype_t d, int64_t i) { return i == block / 2 ? large(d) : uniform() * (d == TCU_FLOAT8_E4M3 ? 0.1 : 1e-3); }},
+      {"largest", true, [](tcu_dtype_t d, int64_t) { return std::min(largest(d), 65504.0); }},
   };
   std::string told;
-  for (const tcu_dtype_t dtype : {TCU_FLOAT16, TCU_BFLOAT16, TCU_FLOAT32}) {
+  for (const tcu_dtype_t dtype : {TCU_FLOAT16, TCU_BFLOAT16, TCU_FLOAT32, TCU_FLOAT8_E4M3, TCU_FLOAT8_E5M2}) {
     const size_t size = size_t(tcu_dtype_bytes(dtype));
     api::Memory all(size_t(most) * size);
     for (const Data &d : data) {
       std::vector<unsigned char> elements(size_t(block) * size);
       double sum = 0, magnitude = 0;
       for (int64_t i = 0; i < block; ++i) {
-        encode(dtype, elements.data() + size_t(i) * size, d.value(i));
+        encode(dtype, elements.data() + size_t(i) * size, d.value(dtype, i));
         const double x = decode(dtype, elements.data() + size_t(i) * size);
         sum += x, magnitude += std::abs(x);
       }

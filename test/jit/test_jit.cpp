@@ -70,8 +70,8 @@ class NoBackend final : public Backend {
 
 // ---- random expressions
 
-constexpr DType kTypes[] = {DType::f16, DType::bf16, DType::f32, DType::f32, DType::f64, DType::i32, DType::i64,
-                            DType::u8,  DType::bool_, DType::i8, DType::u32, DType::c64, DType::c128};
+constexpr DType kTypes[] = {DType::f16, DType::bf16,  DType::f32, DType::f32, DType::f64, DType::i32,  DType::i64,   DType::u8,
+                            DType::bool_, DType::i8, DType::u32, DType::c64, DType::c128, DType::f8e4m3, DType::f8e5m2};
 
 struct Generator {
   Rng rng;
@@ -291,7 +291,7 @@ TEST_CASE("jit: sums and scans of what tensor cores multiply, under every row th
     else call.expr({Node::input(0)});
     add(call.reduce(ReduceOp::sum, dims));
   };
-  for (const DType in : {DType::f16, DType::bf16, DType::f32, DType::f64, DType::i8, DType::u8}) {
+  for (const DType in : {DType::f16, DType::bf16, DType::f32, DType::f64, DType::i8, DType::u8, DType::f8e4m3, DType::f8e5m2}) {
     sum(in, {1 << 20, 3}, {0});
     sum(in, {1001, 300}, {0});
     sum(in, {1 << 20}, {0});

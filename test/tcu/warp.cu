@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-using tcu::bf16_t, tcu::f16_t;
+using tcu::bf16_t, tcu::f16_t, tcu::f8e4m3_t, tcu::f8e5m2_t;
 
 namespace {
 
@@ -41,25 +41,32 @@ __global__ void kernel(const Arguments a) {
   const int lane = w::lane();
   const tcu::Piece x = w::piece_at(in + lane * E);
   w::Sum<T> y[E];
-  if constexpr (sizeof(T) > 1) {
+  if constexpr (!tcu::is_int<T>) {
     switch (a.what) {
-      case What::reduce_16: out[lane] = w::reduce_16<T>(x); break;
       case What::reduce_256: out[lane] = w::reduce_256<T>(x); break;
-      case What::reduce_16n: out[lane] = w::reduce_16n(in, int64_t(a.n) * 16, a.n); break;
       case What::reduce_256n: out[lane] = w::reduce_256n(in, a.n); break;
       default: break;
     }
   }
-  switch (a.what) {
-    case What::scan_16n: return w::scan_16n(in, out, int64_t(a.n) * 16, a.n);
-    case What::scan_256n: return w::scan_256n(in, out, a.n);
-    case What::scan_256n_published: return w::scan_256n<T, published>(in, out, a.n);
-    case What::scan_16: w::scan_16<T>(x, y); break;
-    case What::scan_256: w::scan_256<T>(x, y); break;
-    case What::scan_256_published: w::scan_256<T, published>(x, y); break;
-    default: return;
+  if constexpr (sizeof(T) > 1) {
+    switch (a.what) {
+      case What::reduce_16: out[lane] = w::reduce_16<T>(x); break;
+      case What::reduce_16n: out[lane] = w::reduce_16n(in, int64_t(a.n) * 16, a.n); break;
+      default: break;
+    }
   }
-  for (int i = 0; i < E; ++i) out[lane * E + i] = y[i];
+  if constexpr (sizeof(T) > 1 || tcu::is_int<T>) {
+    switch (a.what) {
+      case What::scan_16n: return w::scan_16n(in, out, int64_t(a.n) * 16, a.n);
+      case What::scan_256n: return w::scan_256n(in, out, a.n);
+      case What::scan_256n_published: return w::scan_256n<T, published>(in, out, a.n);
+      case What::scan_16: w::scan_16<T>(x, y); break;
+      case What::scan_256: w::scan_256<T>(x, y); break;
+      case What::scan_256_published: w::scan_256<T, published>(x, y); break;
+      default: return;
+    }
+    for (int i = 0; i < E; ++i) out[lane * E + i] = y[i];
+  }
 }
 
 template <class T>
@@ -172,8 +179,8 @@ int main() {
   const auto check = [&](bool ok) { ++(ok ? passed : failed); };
   check(rows_are_right<f16_t, uint16_t>("float16", 0, 0x3c00, 0x4000, 0xbc00));
   check(rows_are_right<bf16_t, uint16_t>("bfloat16", 0, 0x3f80, 0x4000, 0xbf80));
-  check(rows_are_right<tcu::e4m3_t, uint8_t>("e4m3", 0, 0x38, 0x40, 0xb8));
-  check(rows_are_right<tcu::e5m2_t, uint8_t>("e5m2", 0, 0x3c, 0x40, 0xbc));
+  check(rows_are_right<f8e4m3_t, uint8_t>("e4m3", 0, 0x38, 0x40, 0xb8));
+  check(rows_are_right<f8e5m2_t, uint8_t>("e5m2", 0, 0x3c, 0x40, 0xbc));
   check(rows_are_right<int8_t, uint8_t>("int8", 0, 1, 2, 0xff));
   check(rows_are_right<uint8_t, uint8_t>("uint8", 0, 1, 2, 1));
   check(rows_are_right<float, float>("float32", 0, 1, 2, -1));
@@ -202,6 +209,30 @@ int main() {
         check(right<int8_t>(what, n, bytes, 0));
         for (double &v : bytes) v = double(rng() % 256);
         check(right<uint8_t>(what, n, bytes, 0));
+      }
+      if (what == What::reduce_256 || what == What::reduce_256n) {
+        std::vector<double> bytes(size_t(512 * n));
+        const auto fill = [&](auto value) {
+          for (double &v : bytes) v = value();
+        };
+        const auto whole = [&] { return double(int(rng() % 9)) - 4; };
+        fill(whole);
+        check(right<f8e4m3_t>(what, n, bytes, 0) && right<f8e5m2_t>(what, n, bytes, 0));
+        fill([&] { return double(rng() % 1024 + 1) / 1024; });
+        check(right<f8e4m3_t>(what, n, bytes, std::ldexp(double(n + 8), -22)));
+        check(right<f8e5m2_t>(what, n, bytes, std::ldexp(double(n + 8), -22)));
+        fill([&] { return std::ldexp(double(rng() % 8), -9); });  // e4m3's least numbers, and numbers that are e5m2's
+        check(right<f8e4m3_t>(what, n, bytes, 0) && right<f8e5m2_t>(what, n, bytes, 0));
+        for (int at = 0; at < 512; at += n == 1 ? 1 : 37)
+          for (const double special : {inf, -inf, inf - inf, 448.0}) {
+            fill(whole);
+            bytes[size_t(at) * size_t(n)] = special;
+            check(right<f8e4m3_t>(what, n, bytes, 0) && right<f8e5m2_t>(what, n, bytes, 0));
+          }
+        fill([] { return 448.0; });
+        check(right<f8e4m3_t>(what, n, bytes, 0));
+        fill([] { return 57344.0; });
+        check(right<f8e5m2_t>(what, n, bytes, std::ldexp(double(n + 8), -22)));
       }
       for (double &v : x) v = 65504;
       check(right<f16_t>(what, n, x, std::ldexp(double(n + 8), -22)));

@@ -7,6 +7,8 @@
 // p.detail >= 0: a thread has 1 << p.detail pieces of 16 bytes of a segment, and as many segments as make kItems pieces; < 0: all of a
 // segment, kItems pieces at a time. kDense: segments lie one after another and begin anywhere; a piece that two share is read for
 // both, zeros in place of what is not the segment's. Else every segment is whole pieces.
+// Products accumulate at most eight times, what they come to is added by ordinary additions (Total): of 8-bit floats, whose pieces are two
+// products each (tcu/mma.cuh), that is after four pieces, 256 elements of a quad; of the others after eight.
 // With two inputs, the second the same for every segment, each element is multiplied by its weight (2.4, their matrix times a vector).
 #pragma once
 #include "device/bulk.cuh"
@@ -33,7 +35,7 @@ struct reduce_tcu_segmented {
   static constexpr int kItems = tensor_items(Map::Inputs::size), E = 16 / int(sizeof(T));
   static constexpr int kResident = tensor_resident(sizeof(T), sizeof(State));
   static constexpr bool kHasPairs = sizeof(T) < 4;
-  static_assert(kItems <= Sums::kMost);
+  static_assert(kItems <= Sums::kMost || kItems % Sums::kMost == 0);
 
   // A segment, whose pieces lie in memory from `from` on, `ahead` elements before its first.
   struct Segment {
@@ -103,6 +105,7 @@ struct reduce_tcu_segmented {
   // kItems / kEach segments for each group of lanes of a warp: outputs from `first` on.
   template <int kEach, class P>
   TCU_DEVICE static void tile(const P &p, Index first) {
+    static_assert(kEach <= Sums::kMost);
     constexpr int kSegments = kItems / kEach;
     const int lanes = p.lanes, t = int(threadIdx.x) % 32, groups = quotient(32, lanes), lane = remainder(t, lanes);
     const auto cell = [&](int s) { return first + s * groups + quotient(t, lanes); };
@@ -175,8 +178,8 @@ struct reduce_tcu_segmented {
       for (int k = 0; k < kItems; ++k) {
         cut(p, s, first + k * lanes + lane, x[k]);
         multiply(sums, x[k], w[k], false);
+        if ((k + 1) % Sums::kMost == 0 || k + 1 == kItems) total.add(sum_of(sums, false)), sums = {};
       }
-      total.add(sum_of(sums, false));
     }
     return lane % 4 == 0 ? total.all() : F::identity();  // a quad's lanes all have its sum
   }
@@ -202,11 +205,12 @@ inline bool is_product(const TypedExpr &map) {
   return map.steps.size() == 3 && map.steps[0].kind == Step::Kind::input && map.steps[1].kind == Step::Kind::input &&
          map.steps[0].index != map.steps[1].index && map.steps[2].kind == Step::Kind::op && map.steps[2].op == Op::mul;
 }
+inline bool is_float8(DType d) { return kind_of(d) == Kind::Float && bytes_of(d) == 1; }
 // Sums and means of what tensor cores multiply, one result each.
 inline bool on_tensor_cores(const Problem &p, const Device &d) {
   const auto multiplies = [](DType in, DType acc) {
     switch (in) {
-      case DType::f16: case DType::bf16: case DType::f32: return acc == DType::f32;
+      case DType::f16: case DType::bf16: case DType::f32: case DType::f8e4m3: case DType::f8e5m2: return acc == DType::f32;
       case DType::f64: return acc == DType::f64;
       case DType::i8: case DType::u8: return acc == DType::i32 || acc == DType::i64 || acc == DType::u32 || acc == DType::u64;
       default: return false;
@@ -225,12 +229,14 @@ struct ReduceTcuSegmented {
     return p.n_inputs == 2 ? weighs(p) && whole(p) : whole(p) || dense(p);
   }
   // What ordinary cores are slower at, on an H200 (docs/performance.md): short rows times a vector, 1.3 to 1.4 times, and segments of 8-bit
-  // integers of lengths that reduce.small takes long for, up to 1.1 times where they come from the memory.
+  // integers of lengths that reduce.small takes long for, up to 1.1 times where they come from the memory. Not measured but counted: 8-bit
+  // floats, of which ordinary cores take some three instructions each and these ten for 16 (eight conversions, two products).
   static bool suits(const Problem &p, const Device &d) {
     if (!whole(p)) return false;
     const int64_t bytes = p.reduced() * bytes_of(p.in[0]);
     if (p.n_inputs == 2) return bytes <= 2048;
-    return bytes_of(p.in[0]) == 1 && bytes >= 1024 && bytes <= 4096 && p.kept() * bytes >= 4 * d.l2_bytes;
+    if (bytes_of(p.in[0]) != 1 || p.kept() * bytes < 4 * d.l2_bytes) return false;
+    return is_float8(p.in[0]) || (bytes >= 1024 && bytes <= 4096);
   }
 
   // Whether the second input is the same for every segment; products of 16-bit floats are float32, as those of the tensor cores.

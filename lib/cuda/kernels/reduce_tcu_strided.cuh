@@ -91,7 +91,8 @@ struct ReduceTcuStrided {
     return p.modes.size() >= 2 && p.modes[0].role == Role::K && p.modes.n_of(Role::R) == 1 && p.modes[0].stride[1] == 1 &&
            rows_aligned(p, 0, 1, 16 / bytes_of(p.in[0]));
   }
-  // Long segments of 8-bit integers, which ordinary cores take an instruction each for (docs/performance.md).
+  // Long segments of 8-bit elements: ordinary cores take an instruction for each integer (docs/performance.md), and more for each
+  // float (not measured).
   static bool suits(const Problem &p, const Device &) { return bytes_of(p.in[0]) == 1 && p.reduced() >= 4096; }
 
   static LaunchConfig configure(const Problem &p, const Device &d) {

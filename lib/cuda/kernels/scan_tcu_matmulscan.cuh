@@ -258,7 +258,8 @@ template <int S>
 struct ScanTcuMatmulscan {
   static bool accepts(const Problem &p, const Device &d) {
     const Mode *const s = fastest(p, Role::S);
-    return on_tensor_cores(p, d) && p.n_inputs == 1 && p.acc == DType::f32 && s && matmul_tiles(s->extent) * p.kept() <= INT32_MAX;
+    return on_tensor_cores(p, d) && p.n_inputs == 1 && p.acc == DType::f32 && !is_float8(p.in[0]) && s &&
+           matmul_tiles(s->extent) * p.kept() <= INT32_MAX;
   }
   static bool suits(const Problem &, const Device &) { return false; }
   static LaunchConfig configure(const Problem &p, const Device &) {

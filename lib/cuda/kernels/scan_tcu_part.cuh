@@ -229,7 +229,7 @@ namespace tcu::cuda::rows {
 // What the rows scan.tcu.* have in common on the host. They stand behind scan.general: only a pin reaches them.
 struct ScanTcu {
   static bool on_tensor_cores(const Problem &p, const Device &d) {
-    return p.op == ReduceOp::sum && p.n_inputs == 1 && bytes_of(p.in[0]) <= 2 && rows::on_tensor_cores(p, d);
+    return p.op == ReduceOp::sum && p.n_inputs == 1 && bytes_of(p.in[0]) <= 2 && !is_float8(p.in[0]) && rows::on_tensor_cores(p, d);
   }
   static int64_t tile(const Problem &p) {
     const int element = tile_bytes(p);

@@ -79,29 +79,19 @@ struct M8N8K4F64 {
   static double load(const void *registers, unsigned i) { return static_cast<const double *>(registers)[i]; }
 };
 
-struct M16N8K32Bytes : M16N8 {
+template <bool is_signed>
+struct M16N8K32 : M16N8 {
   static constexpr unsigned K = 32, a_count = 16, b_count = 8;
+  using Sum = std::int64_t;
+  using Acc = std::int32_t;  // wraps, as without .satfinite
   static constexpr At a(unsigned lane, unsigned i) {
     return {group(lane) + (i / 4 % 2 ? 8 : 0), member(lane) * 4 + (i & 3) + (i >= 8 ? 16 : 0)};
   }
   static constexpr At b(unsigned lane, unsigned i) { return {member(lane) * 4 + (i & 3) + (i >= 4 ? 16 : 0), group(lane)}; }
-  static std::uint8_t byte(const void *registers, unsigned i) {
-    return std::uint8_t(static_cast<const std::uint32_t *>(registers)[i / 4] >> (8 * (i & 3)));
-  }
-};
-template <bool is_signed>
-struct M16N8K32 : M16N8K32Bytes {
-  using Sum = std::int64_t;
-  using Acc = std::int32_t;  // wraps, as without .satfinite
   static std::int64_t load(const void *registers, unsigned i) {
-    return is_signed ? std::int64_t(std::int8_t(byte(registers, i))) : std::int64_t(byte(registers, i));
+    auto byte = std::uint8_t(static_cast<const std::uint32_t *>(registers)[i / 4] >> (8 * (i & 3)));
+    return is_signed ? std::int64_t(std::int8_t(byte)) : std::int64_t(byte);
   }
-};
-template <float (*to_float)(std::uint8_t)>
-struct M16N8K32Fp8 : M16N8K32Bytes {
-  using Sum = double;
-  using Acc = float;
-  static double load(const void *registers, unsigned i) { return to_float(byte(registers, i)); }
 };
 
 struct Registers {
@@ -184,23 +174,6 @@ void mma_m16n8k32(std::int32_t d[4], const std::uint32_t a[4], const std::uint32
   else
     mma<M16N8K32<false>>("mma.m16n8k32 u8", d, a, b, c, {file, line});
 }
-
-void mma_m16n8k32_fp8(float d[4], const std::uint32_t a[4], const std::uint32_t b[2], const float c[4], mma_fp8 kind,
-                      const char *file, int line) {
-  if (kind == mma_fp8::e4m3)
-    mma<M16N8K32Fp8<e4m3_to_float>>("mma.m16n8k32 e4m3", d, a, b, c, {file, line});
-  else
-    mma<M16N8K32Fp8<e5m2_to_float>>("mma.m16n8k32 e5m2", d, a, b, c, {file, line});
-}
-
-// No infinity; all ones but the sign is NaN (Micikevicius et al. 2022, "FP8 formats for deep learning").
-float e4m3_to_float(std::uint8_t bits) {
-  const unsigned exponent = bits >> 3 & 15, fraction = bits & 7;
-  const float x = (bits & 127) == 127 ? NAN : exponent ? std::ldexp(float(fraction + 8), int(exponent) - 10) : std::ldexp(float(fraction), -9);
-  return bits >> 7 ? -x : x;
-}
-// The upper half of a float16.
-float e5m2_to_float(std::uint8_t bits) { return half_to_float(std::uint16_t(bits << 8)); }
 
 float half_to_float(std::uint16_t bits) {
   const unsigned exponent = bits >> 10 & 31, fraction = bits & 1023;

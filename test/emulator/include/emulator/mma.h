@@ -13,7 +13,6 @@ namespace emu {
 
 enum class mma_kind { f16, bf16 };
 enum class mma_int { s8, u8 };
-enum class mma_fp8 { e4m3, e5m2 };
 
 #define TCU_EMULATOR_SITE_ const char *file = __builtin_FILE(), int line = __builtin_LINE()
 
@@ -28,8 +27,6 @@ void mma_m16n8k4_tf32(float d[4], const std::uint32_t a[2], const std::uint32_t 
 void mma_m8n8k4_f64(double d[2], const double a[1], const double b[1], const double c[2], TCU_EMULATOR_SITE_);
 void mma_m16n8k32(std::int32_t d[4], const std::uint32_t a[4], const std::uint32_t b[2], const std::int32_t c[4],
                   mma_int kind, TCU_EMULATOR_SITE_);
-void mma_m16n8k32_fp8(float d[4], const std::uint32_t a[4], const std::uint32_t b[2], const float c[4], mma_fp8 kind,
-                      TCU_EMULATOR_SITE_);
 
 #undef TCU_EMULATOR_SITE_
 
@@ -38,7 +35,5 @@ float half_to_float(std::uint16_t bits);
 std::uint16_t float_to_half(float x);  // round to nearest even
 float bfloat16_to_float(std::uint16_t bits);
 std::uint16_t float_to_bfloat16(float x);
-float e4m3_to_float(std::uint8_t bits);
-float e5m2_to_float(std::uint8_t bits);
 
 }  // namespace emu
