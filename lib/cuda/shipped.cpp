@@ -26,7 +26,7 @@ const ShippedTable &table() {
     ship_broadcast_f32(*made), ship_broadcast_f64(*made), ship_broadcast_f16(*made), ship_broadcast_bf16(*made);
     ship_broadcast_integers(*made), ship_broadcast_casts(*made), ship_broadcast_general(*made), ship_broadcast_any(*made);
     ship_reduce_floats(*made), ship_reduce_halves(*made), ship_reduce_integers(*made), ship_reduce_small_integers(*made);
-    ship_reduce_moments(*made);
+    ship_reduce_float8(*made), ship_reduce_moments(*made);
     ship_scan_floats(*made), ship_scan_halves(*made), ship_scan_integers(*made);
     return made;
   }();

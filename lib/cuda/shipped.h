@@ -37,6 +37,7 @@ void ship_reduce_floats(ShippedTable &);
 void ship_reduce_halves(ShippedTable &);
 void ship_reduce_integers(ShippedTable &);
 void ship_reduce_small_integers(ShippedTable &);
+void ship_reduce_float8(ShippedTable &);
 void ship_reduce_moments(ShippedTable &);
 void ship_scan_floats(ShippedTable &);
 void ship_scan_halves(ShippedTable &);

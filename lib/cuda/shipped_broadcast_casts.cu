@@ -21,6 +21,7 @@ template <class... T>
 struct Casts {
   template <class In> static void from(ShippedTable &t) { (ship_cast<In, T>(t), ...); }
   static void all(ShippedTable &t) { (from<T>(t), ...); }
+  template <class S> static void with(ShippedTable &t) { from<S>(t), (ship_cast<T, S>(t), ...), ship_cast<S, S>(t); }  // and back
 };
 template <class T, class Out>
 void ship_fill(ShippedTable &t) {
@@ -38,6 +39,7 @@ void ship_broadcast_casts(ShippedTable &t) {
 #else
   Casts<float, double, f16_t, bf16_t, int32_t, int64_t>::all(t);
 #endif
+  Casts<float, f16_t, bf16_t>::with<f8e4m3_t>(t), Casts<float, f16_t, bf16_t>::with<f8e5m2_t>(t);
   ship_cast<uint8_t, uint8_t>(t), ship_cast<int8_t, int8_t>(t), ship_cast<bool, bool>(t);
   ship_cast<bool, float>(t), ship_cast<uint8_t, float>(t);
   ship_fill<float, float>(t), ship_fill<double, double>(t), ship_fill<float, f16_t>(t), ship_fill<float, bf16_t>(t);

@@ -226,7 +226,7 @@ TEST_CASE("cuda: broadcasts in vectors: rows that are none, and inputs that are 
   NEEDS_CUDA();
   Rng rng(6);
   std::vector<int> runs;
-  const tcu_dtype_t types[] = {TCU_FLOAT16, TCU_BFLOAT16, TCU_FLOAT32, TCU_FLOAT64, TCU_INT8};
+  const tcu_dtype_t types[] = {TCU_FLOAT16, TCU_BFLOAT16, TCU_FLOAT32, TCU_FLOAT64, TCU_INT8, TCU_FLOAT8_E4M3};
   struct Case {
     Sizes out;
     std::vector<Sizes> in;
@@ -271,5 +271,8 @@ TEST_CASE("cuda: broadcasts in vectors: rows that are none, and inputs that are 
     }
   // a vector of 16 bytes in one operand is 4 or 2 elements in another
   for (tcu_dtype_t to : {TCU_FLOAT32, TCU_FLOAT64})
-    for (tcu_dtype_t from : {TCU_INT8, TCU_FLOAT16}) run_case(rng, nullptr, oracle::first, 1, from, to, {80, 144}, true, runs, 0, true);
+    for (tcu_dtype_t from : {TCU_INT8, TCU_FLOAT16, TCU_FLOAT8_E5M2})
+      run_case(rng, nullptr, oracle::first, 1, from, to, {80, 144}, true, runs, 0, true);
+  for (tcu_dtype_t from : {TCU_FLOAT32, TCU_FLOAT16, TCU_BFLOAT16, TCU_FLOAT8_E4M3})  // shipped
+    run_case(rng, nullptr, oracle::first, 1, from, TCU_FLOAT8_E5M2, {4099}, true, runs);
 }

@@ -19,6 +19,8 @@ const Case cases[] = {
     {TCU_REDUCE_ARGMAX, oracle::Fold::argmax, TCU_FLOAT16, TCU_INT64}, {TCU_REDUCE_ARGMAX, oracle::Fold::argmax, TCU_INT32, TCU_INT64},
     {TCU_REDUCE_COUNT, oracle::Fold::count, TCU_BOOL, TCU_INT64},    {TCU_REDUCE_ANY, oracle::Fold::any, TCU_BOOL, TCU_BOOL},
     {TCU_REDUCE_ALL, oracle::Fold::all, TCU_BOOL, TCU_BOOL},         {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_FLOAT32, TCU_FLOAT32},
+    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT8_E4M3, TCU_FLOAT32},
+    {TCU_REDUCE_MAX, oracle::Fold::max, TCU_FLOAT8_E5M2, TCU_FLOAT8_E5M2},
 };
 bool is_bool(const Case &c) { return c.in == TCU_BOOL; }
 
@@ -108,7 +110,7 @@ TEST_CASE("cuda: NaN, infinities and ties in max, min, argmax, argmin", "[cuda][
   Rng rng(11);
   const double nan = std::nan(""), inf = std::numeric_limits<double>::infinity();
   for (int i = 0; i < repeats(40); ++i) {
-    const Case c = support::one_of(rng, std::vector<Case>{cases[6], cases[7], cases[9], cases[10]});
+    const Case c = support::one_of(rng, std::vector<Case>{cases[6], cases[7], cases[9], cases[10], cases[17]});
     const Sizes extents = {support::pick(rng, 1, 70), support::pick(rng, 1, 9)};
     const std::vector<int32_t> dims = support::chance(rng, 50) ? std::vector<int32_t>{0} : std::vector<int32_t>{1};
     Sizes kept = extents;

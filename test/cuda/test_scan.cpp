@@ -34,6 +34,9 @@ const Case shipped[] = {
 const Case narrow[] = {  // compiled at run time
     {TCU_REDUCE_MAX, oracle::Fold::max, TCU_INT8, TCU_INT8}, {TCU_REDUCE_MIN, oracle::Fold::min, TCU_INT16, TCU_INT16},
     {TCU_REDUCE_MAX, oracle::Fold::max, TCU_UINT8, TCU_UINT8}, {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_INT8, TCU_INT64},
+    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT8_E5M2, TCU_FLOAT8_E5M2},
+    {TCU_REDUCE_MIN, oracle::Fold::min, TCU_FLOAT8_E4M3, TCU_FLOAT8_E4M3},
+    {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT8_E4M3, TCU_FLOAT32},
 };
 
 std::vector<double> scan(oracle::Fold op, const Sizes &extents, const oracle::Tensor &in, const oracle::Scan &how, double start) {

@@ -61,13 +61,23 @@ template <class T> TCU_DEVICE T loaded(const T &x) {
   if constexpr (is_bool<T>) return reinterpret_cast<const unsigned char &>(x) != 0;
   else return x;
 }
+// Element v of what was read, as it is computed in. Of 8-bit floats the conversion is of two: neighbours share it.
+template <class T, int V>
+TCU_DEVICE compute_t<T> computed(const Raw<T, V> &x, int v) {
+  if constexpr (is_short_float<T> && sizeof(T) == 1 && V % 4 == 0) {
+    const uint32_t two = halves_of<T>(__builtin_bit_cast(Words<V / 4>, x.get()).at[v / 4], v / 2 % 2);
+    return widen(f16_t{uint16_t(v % 2 ? two >> 16 : two)});
+  } else {
+    return tcu::convert<compute_t<T>>(loaded(x.get().at[v]));
+  }
+}
 template <class Map, class P, int V, unsigned kOnce, class... X>
 TCU_DEVICE typename Map::Element apply_at(const P &p, const Pack<V, Types<>, kOnce> &, int, X... x) {
   return Map::apply(p, x...);
 }
 template <class Map, class P, int V, unsigned kOnce, class T, class... R, class... X>
 TCU_DEVICE typename Map::Element apply_at(const P &p, const Pack<V, Types<T, R...>, kOnce> &pack, int v, X... x) {
-  return apply_at<Map>(p, pack.rest, v, x..., tcu::convert<compute_t<T>>(loaded(pack.first.get().at[kOnce & 1 ? 0 : v])));
+  return apply_at<Map>(p, pack.rest, v, x..., computed(pack.first, kOnce & 1 ? 0 : v));
 }
 
 // Offsets of every operand, in elements.
