@@ -1,4 +1,4 @@
-// DLPack (data-apis.org/dlpack, version 0.8): other libraries' tensors in, ours out. Its structs are written out here, as its
+// DLPack (data-apis.org/dlpack, version 0.8, whose structs version 1.1 kept when it added the codes of 8-bit floats): other libraries' tensors in, ours out. Its structs are written out here, as its
 // specification fixes them, so that the public header needs no other.
 #include <algorithm>
 #include <memory>
@@ -30,7 +30,7 @@ using namespace tcu::capi;
 namespace {
 
 enum : int32_t { kCpu = 1, kCuda = 2, kCudaHost = 3, kCudaManaged = 13 };
-enum : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6 };
+enum : uint8_t { kInt = 0, kUInt = 1, kFloat = 2, kBfloat = 4, kComplex = 5, kBool = 6, kFloat8E4M3fn = 10, kFloat8E5M2 = 12 };
 
 struct Row {
   DType dtype;
@@ -41,6 +41,7 @@ constexpr Row kTypes[] = {
     {DType::i64, kInt, 64},    {DType::u8, kUInt, 8},     {DType::u16, kUInt, 16},    {DType::u32, kUInt, 32},
     {DType::u64, kUInt, 64},   {DType::f16, kFloat, 16},  {DType::bf16, kBfloat, 16}, {DType::f32, kFloat, 32},
     {DType::f64, kFloat, 64},  {DType::c64, kComplex, 64}, {DType::c128, kComplex, 128},
+    {DType::f8e4m3, kFloat8E4M3fn, 8}, {DType::f8e5m2, kFloat8E5M2, 8},
 };
 
 // Whether a context can work on memory of a DLPack device.

@@ -69,6 +69,8 @@ TEST_CASE("dlpack: what is not ours is refused") {
   FAILS(TCU_ERROR_DTYPE, with([](DLTensor &t) { t.dtype.lanes = 4; }));
   FAILS(TCU_ERROR_DTYPE, with([](DLTensor &t) { t.dtype.bits = 4; }));
   FAILS(TCU_ERROR_DTYPE, with([](DLTensor &t) { t.dtype.code = 3; }));
+  // of the other floats of 8 bits: e4m3 with infinities, and e4m3fnuz
+  for (const uint8_t code : {8, 11}) FAILS(TCU_ERROR_DTYPE, with([&](DLTensor &t) { t.dtype.code = code, t.dtype.bits = 8; }));
   FAILS(TCU_ERROR_DEVICE, with([](DLTensor &t) { t.device.type = 7; }));
   FAILS(TCU_ERROR_DEVICE, with([](DLTensor &t) { t.device.type = elsewhere; }));
   FAILS(TCU_ERROR_RANK, with([](DLTensor &t) { t.ndim = 65; }));
@@ -90,7 +92,8 @@ TEST_CASE("dlpack: ours goes out, and its owner hears when it is no longer used"
     tcu_dtype_t dtype;
     int code, bits;
   } types[] = {{TCU_BOOL, 6, 8},      {TCU_INT16, 0, 16},   {TCU_UINT64, 1, 64},    {TCU_FLOAT16, 2, 16},
-               {TCU_BFLOAT16, 4, 16}, {TCU_FLOAT64, 2, 64}, {TCU_COMPLEX64, 5, 64}, {TCU_COMPLEX128, 5, 128}};
+               {TCU_BFLOAT16, 4, 16}, {TCU_FLOAT64, 2, 64}, {TCU_COMPLEX64, 5, 64}, {TCU_COMPLEX128, 5, 128},
+               {TCU_FLOAT8_E4M3, 10, 8}, {TCU_FLOAT8_E5M2, 12, 8}};
   for (const auto &t : types) {
     DLManagedTensor *out = nullptr;
     {
