@@ -41,7 +41,8 @@ def deviation(f):
 # f(x, axis=, keepdims=, out=) of the folds of cases.json that leave one element. NumPy's own, where it has them.
 FOLDS = {**{n: getattr(np, n) for n in ("sum", "prod", "max", "min", "any", "all", "argmax", "argmin", "mean")},
          "var": deviation(np.var), "std": deviation(np.std), "norm": norm, "logsumexp": logsumexp}
-BYTES = {"bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "f16": 2, "bf16": 2, "f32": 4, "f64": 8}
+BYTES = {"bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "f16": 2, "bf16": 2, "f32": 4, "f64": 8,
+         "f8e4m3": 1, "f8e5m2": 1}
 
 
 class Case:

@@ -165,7 +165,7 @@ std::vector<Case> load_cases(const Options &options) {
 int64_t dtype_bytes(const std::string &dtype) {
   static const std::map<std::string, int64_t> bytes = {
       {"bool", 1}, {"i8", 1},  {"i16", 2},  {"i32", 4}, {"i64", 8}, {"u8", 1},  {"u16", 2},
-      {"u32", 4},  {"u64", 8}, {"bf16", 2}, {"f16", 2}, {"f32", 4}, {"f64", 8},
+      {"u32", 4},  {"u64", 8}, {"bf16", 2}, {"f16", 2}, {"f32", 4}, {"f64", 8}, {"f8e4m3", 1}, {"f8e5m2", 1},
   };
   auto found = bytes.find(dtype);
   return found == bytes.end() ? 0 : found->second;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 #include <stdexcept>
 #include <thread>
@@ -124,7 +125,10 @@ Partial fold(const Case &c, const Expression &e, const Pool &pool, const std::ve
 bool is_scan(const Case &c) { return c.family == "scan" || c.family == "segmented_scan"; }
 
 double unit_roundoff(const std::string &dtype) {
-  return dtype == "f16" ? 0x1p-11 : dtype == "bf16" ? 0x1p-8 : dtype == "f32" ? 0x1p-24 : dtype == "f64" ? 0x1p-53 : 0;
+  static const std::map<std::string, double> units = {{"f8e5m2", 0x1p-3}, {"f8e4m3", 0x1p-4}, {"bf16", 0x1p-8},
+                                                      {"f16", 0x1p-11},   {"f32", 0x1p-24},   {"f64", 0x1p-53}};
+  const auto found = units.find(dtype);
+  return found == units.end() ? 0 : found->second;
 }
 
 }  // namespace

@@ -10,21 +10,32 @@
 namespace bench {
 namespace {
 
-double from_half(uint16_t bits) {
-  int exponent = bits >> 10 & 31, fraction = bits & 1023;
-  double magnitude = exponent == 31  ? (fraction ? NAN : INFINITY)
-                     : exponent == 0 ? std::ldexp(fraction, -24)
-                                     : std::ldexp(1024 + fraction, exponent - 25);
-  return bits >> 15 ? -magnitude : magnitude;
+// A float of a sign, exponents, and so many bits of fraction. Without infinities all ones are NaN.
+struct Format {
+  int bits, fraction, bias;
+  bool has_infinities;
+};
+constexpr Format kHalf{16, 10, 15, true}, kE4M3{8, 3, 7, false}, kE5M2{8, 2, 15, true};
+
+double decoded(const Format &f, unsigned bits) {
+  const int one = 1 << f.fraction, last = (1 << (f.bits - 1 - f.fraction)) - 1;
+  int exponent = static_cast<int>(bits >> f.fraction) & last, fraction = static_cast<int>(bits) & (one - 1);
+  bool is_last = exponent == last && (f.has_infinities || fraction == one - 1);
+  double magnitude = is_last         ? (f.has_infinities && !fraction ? INFINITY : NAN)
+                     : exponent == 0 ? std::ldexp(fraction, 1 - f.bias - f.fraction)
+                                     : std::ldexp(one + fraction, exponent - f.bias - f.fraction);
+  return bits >> (f.bits - 1) ? -magnitude : magnitude;
 }
 
-// For |value| < 65504, rounded to nearest even: the current rounding mode's std::nearbyint.
-uint16_t to_half(double value) {
-  uint16_t sign = std::signbit(value) ? 0x8000 : 0;
+// For values below the largest, rounded to nearest even: the current rounding mode's std::nearbyint.
+unsigned encoded(const Format &f, double value) {
   double magnitude = std::fabs(value);
-  int exponent = magnitude < 0x1p-14 ? -14 : std::ilogb(magnitude);
-  int units = static_cast<int>(std::nearbyint(std::ldexp(magnitude, 10 - exponent)));  // of 2^(exponent-10), up to 2048
-  return sign | static_cast<uint16_t>(magnitude < 0x1p-14 ? units : ((exponent + 14) << 10) + units);
+  bool is_normal = magnitude >= std::ldexp(1, 1 - f.bias);
+  int exponent = is_normal ? std::ilogb(magnitude) : 1 - f.bias;
+  // of 2^(exponent - fraction); a carry runs on into the exponent
+  auto units = static_cast<unsigned>(std::nearbyint(std::ldexp(magnitude, f.fraction - exponent)));
+  return unsigned(std::signbit(value)) << (f.bits - 1) |
+         (is_normal ? (unsigned(exponent + f.bias - 1) << f.fraction) + units : units);
 }
 
 uint16_t to_bfloat(double value) {
@@ -49,7 +60,7 @@ tcu_dtype_t dtype_of(const std::string &name) {
   static const std::map<std::string, tcu_dtype_t> dtypes = {
       {"bool", TCU_BOOL},     {"i8", TCU_INT8},     {"i16", TCU_INT16},   {"i32", TCU_INT32},  {"i64", TCU_INT64},
       {"u8", TCU_UINT8},      {"u16", TCU_UINT16},  {"u32", TCU_UINT32},  {"u64", TCU_UINT64}, {"f16", TCU_FLOAT16},
-      {"bf16", TCU_BFLOAT16}, {"f32", TCU_FLOAT32}, {"f64", TCU_FLOAT64},
+      {"bf16", TCU_BFLOAT16}, {"f32", TCU_FLOAT32}, {"f64", TCU_FLOAT64}, {"f8e4m3", TCU_FLOAT8_E4M3}, {"f8e5m2", TCU_FLOAT8_E5M2},
   };
   auto found = dtypes.find(name);
   if (found == dtypes.end()) throw std::invalid_argument("no dtype '" + name + "' in bench");
@@ -76,7 +87,11 @@ double load_element(tcu_dtype_t dtype, const void *from) {
     case TCU_UINT64:
       return load_as<uint64_t>(from);
     case TCU_FLOAT16:
-      return from_half(static_cast<uint16_t>(load_as<uint16_t>(from)));
+      return decoded(kHalf, static_cast<uint16_t>(load_as<uint16_t>(from)));
+    case TCU_FLOAT8_E4M3:
+      return decoded(kE4M3, static_cast<uint8_t>(load_as<uint8_t>(from)));
+    case TCU_FLOAT8_E5M2:
+      return decoded(kE5M2, static_cast<uint8_t>(load_as<uint8_t>(from)));
     case TCU_BFLOAT16:
       return std::bit_cast<float>(static_cast<uint32_t>(load_as<uint16_t>(from)) << 16);
     case TCU_FLOAT32:
@@ -107,7 +122,11 @@ void store_element(tcu_dtype_t dtype, double value, void *to) {
     case TCU_UINT64:
       return store_as(static_cast<uint64_t>(value), to);
     case TCU_FLOAT16:
-      return store_as(to_half(value), to);
+      return store_as(static_cast<uint16_t>(encoded(kHalf, value)), to);
+    case TCU_FLOAT8_E4M3:
+      return store_as(static_cast<uint8_t>(encoded(kE4M3, value)), to);
+    case TCU_FLOAT8_E5M2:
+      return store_as(static_cast<uint8_t>(encoded(kE5M2, value)), to);
     case TCU_BFLOAT16:
       return store_as(to_bfloat(value), to);
     case TCU_FLOAT32:
@@ -125,7 +144,7 @@ void Pool::prepare(tcu_dtype_t dtype, const std::string &data, int64_t elements)
     filled_ = 0;
     std::mt19937_64 random(20261121);
     block_.resize(period);
-    bool is_float = dtype == TCU_FLOAT16 || dtype == TCU_BFLOAT16 || dtype == TCU_FLOAT32 || dtype == TCU_FLOAT64;
+    bool is_float = (dtype >= TCU_FLOAT16 && dtype <= TCU_FLOAT64) || dtype == TCU_FLOAT8_E4M3 || dtype == TCU_FLOAT8_E5M2;
     bool is_signed = dtype >= TCU_INT8 && dtype <= TCU_INT64;
     if (!data.empty() && !(is_float && (data == "normal" || data == "uniform01")))
       throw std::invalid_argument("no data '" + data + "' of this dtype in bench");
