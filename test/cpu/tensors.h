@@ -11,7 +11,7 @@
 
 namespace cpu_test {
 using namespace support;
-using tcu::DType, tcu::f16_t, tcu::bf16_t, tcu::c64_t, tcu::c128_t;
+using tcu::DType, tcu::f16_t, tcu::bf16_t, tcu::f8e4m3_t, tcu::f8e5m2_t, tcu::c64_t, tcu::c128_t;
 
 inline tcu::Planner &planner() {
   static tcu::Planner p(tcu::make_cpu_backend(0));
