@@ -77,7 +77,7 @@ bool sums_are_right(const char *kernel, const Kind &k, const Segments &segments,
   return true;
 }
 
-// The largest number of those that tests add up, and one near it that is not alone in its last places.
+// The largest number that tests add up, and one near it that the dtype rounds.
 double largest(tcu_dtype_t d) {
   return d == TCU_FLOAT8_E4M3 ? 448 : d == TCU_FLOAT8_E5M2 ? 57344 : d == TCU_FLOAT16 ? 65504 : 3e38;
 }
