@@ -7,7 +7,8 @@ grid is the row's number (bench/runner/once.h): so launches are known by their o
 bench/results/<gpu>/instructions.json, a row a case and row of the library:
   planned            the planner chose it
   launches, kernels  how many kernels one call launches, and their names
-  executed, issued   instructions of warps; tensor: those of them that went to the tensor cores' pipe
+  executed, issued   instructions of warps; tensor: those of them that went to the tensor cores' pipe, to
+                     which the compiler's HFMA2.MMA, a register set to zero, goes too: ordinary kernels have a few
   per_element        32 executed / elements of the iteration space: instructions of threads; per_vector: for 16 bytes of the input
   read, written      bytes of the DRAM; moved: their sum over the bytes that must move
   ncu_us             time of the launches with caches emptied before each; not comparable with ./run bench's

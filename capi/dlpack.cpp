@@ -1,5 +1,5 @@
-// DLPack (data-apis.org/dlpack, version 0.8, whose structs version 1.1 kept when it added the codes of 8-bit floats): other libraries' tensors in, ours out. Its structs are written out here, as its
-// specification fixes them, so that the public header needs no other.
+// DLPack (data-apis.org/dlpack, version 0.8): other libraries' tensors in, ours out. Its structs are written out here, as its
+// specification fixes them, so that the public header needs no other. Version 1.1, which has codes for 8-bit floats, kept these structs.
 #include <algorithm>
 #include <memory>
 #include <vector>

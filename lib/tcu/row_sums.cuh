@@ -2,7 +2,7 @@
 // 4.1; Navarro et al. 2020, "GPU tensor cores for fast arithmetic reductions", 4). The order of a row's elements does not matter
 // to its sum, so what a lane has loaded, 16 neighbouring bytes, is its registers of A as it is: no permutation has to be undone. B is
 // ones throughout and each quad of lanes has its own rows, so an Inf or a NaN stays in its quad's sum; a product with a selector of ones
-// and zeros would carry 0 * Inf into others'.
+// and zeros, as add_by_lanes has, carries 0 * Inf into others'.
 #pragma once
 #include "tcu/layout.cuh"
 
@@ -53,6 +53,18 @@ struct RowSums {
     }
   }
   TCU_WARP Sum sum_of_pair(bool second) const { return second ? d[2] : d[0]; }
+
+  // For each lane by itself, two pieces x0 and x1 of each: D's column q is what lane q of the quad has in x0, column 4 + q what it has in
+  // x1. B's columns select: a quad's sums are all NaN where one of its elements is not finite. Not to be mixed with add.
+  TCU_WARP void add_by_lanes(const Piece &x0, const Piece &x1, int lane) {
+    const int own = lane % 4, column = lane / 4;  // the lane whose elements this one's registers of B meet, and where
+    const uint32_t first[2] = {column == own ? I::kOne : 0, column == own ? I::kOne : 0};
+    const uint32_t second[2] = {column == 4 + own ? I::kOne : 0, column == 4 + own ? I::kOne : 0};
+    I::multiply(d, x0.word, first);
+    I::multiply(d, x1.word, second);
+  }
+  // Of lanes 2 (lane % 2) and the next of the quad, in x0 to lanes 0 and 1 of it, in x1 to lanes 2 and 3.
+  TCU_WARP Sum sum_of_lane(int i) const { return d[i] + d[2 + i]; }
 };
 
 // float32 in three parts of 11, 11 and 2 bits, which are exact as tf32, so that their sum is as float32's own but for what a tensor core

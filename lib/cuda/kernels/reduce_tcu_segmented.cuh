@@ -4,6 +4,8 @@
 // are added as in every other kernel. These are the variants of Dakkak et al. 2019, 4 ("Accelerating reduction and scan using tensor core
 // units"): Reduction_16 and Reduction_16N with 2 to 8 lanes, Reduction_256 and Reduction_256N with a warp, the block-level reduction with
 // more, and the grid-level one with p.split > 1, in one launch and in a fixed order (device/split.cuh).
+// p.lanes == 1: a segment is one piece, and the second operand selects the lane (singles()); where a sum is not finite, which may be
+// another lane's doing, the lanes add up their own elements.
 // p.detail >= 0: a thread has 1 << p.detail pieces of 16 bytes of a segment, and as many segments as make kItems pieces; < 0: all of a
 // segment, kItems pieces at a time. kDense: segments lie one after another and begin anywhere; a piece that two share is read for
 // both, zeros in place of what is not the segment's. Else every segment is whole pieces.
@@ -34,7 +36,7 @@ struct reduce_tcu_segmented {
   static constexpr bool kWeighted = Map::Inputs::size == 2;
   static constexpr int kItems = tensor_items(Map::Inputs::size), E = 16 / int(sizeof(T));
   static constexpr int kResident = tensor_resident(sizeof(T), sizeof(State));
-  static constexpr bool kHasPairs = sizeof(T) < 4;
+  static constexpr bool kHasPairs = sizeof(T) < 4, kHasSingles = kHasPairs && !kWeighted && !kDense;
   static_assert(kItems <= Sums::kMost || kItems % Sums::kMost == 0);
 
   // A segment, whose pieces lie in memory from `from` on, `ahead` elements before its first.
@@ -147,6 +149,47 @@ struct reduce_tcu_segmented {
       store_result<F, Out>(p, to.out, mine, p.folded);
     }
   }
+  // kItems segments of one piece for each lane.
+  template <class P>
+  TCU_DEVICE static void singles(const P &p, Index first) {
+    const int t = int(threadIdx.x) % 32;
+    const auto put = [&](Index cell, State sum) {
+      if (cell >= Index(p.kept)) return;
+      Offsets<1, Index> to;
+      decode(to, p, 0, p.n_kept, cell);
+      store_result<F, Out>(p, to.out, sum, p.folded);
+    };
+    const auto piece = [&](int k) { return load(p, segment_of(p, first + k * 32 + t), Index(0)); };
+    Piece x[kItems];
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) x[k] = piece(k);
+    State r[kItems];
+    bool finite = true;
+#pragma unroll
+    for (int k = 0; k < kItems; k += 2) {
+      Sums sums;
+      sums.add_by_lanes(x[k], x[k + 1], t);
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const auto sum = sums.sum_of_lane(i);
+        if constexpr (is_float<typename Sums::Sum>) finite = finite && m::isfinite(sum);
+        r[k + i] = State(sum);
+      }
+    }
+    if (__all_sync(kAllLanes, finite)) {
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) put(first + (k / 2 * 2 + t % 4 / 2) * 32 + t / 4 * 4 + t % 2 * 2 + k % 2, r[k]);
+      return;
+    }
+#pragma unroll 1
+    for (int k = 0; k < kItems; ++k) {
+      const auto e = __builtin_bit_cast(Vec<T, E>, piece(k));
+      State sum = F::identity();
+#pragma unroll
+      for (int i = 0; i < E; ++i) sum = F::combine(sum, State(tcu::convert<compute_t<T>>(e.at[i])));
+      put(first + k * 32 + t, sum);
+    }
+  }
   template <class P>
   TCU_DEVICE static void tiles(const P &p) {
     const int warps = kThreads / 32;
@@ -154,6 +197,12 @@ struct reduce_tcu_segmented {
 #pragma unroll 1
     for (Index first = (Index(blockIdx.x) * warps + threadIdx.x / 32) * outputs; first < Index(p.kept);
          first += Index(gridDim.x) * warps * outputs) {
+      if constexpr (kHasSingles) {
+        if (p.lanes == 1) {
+          singles(p, first);
+          continue;
+        }
+      }
       if (p.detail == 0) tile<1>(p, first);
       else if (p.detail == 1) tile<2>(p, first);
       else tile<4>(p, first);
@@ -216,8 +265,8 @@ inline bool on_tensor_cores(const Problem &p, const Device &d) {
       default: return false;
     }
   };
-  if (d.major < 8 || p.n_inputs < 1 || p.gated() || p.second != DType::none || (p.op != ReduceOp::sum && p.op != ReduceOp::mean)) return false;
-  if (!multiplies(p.in[0], p.acc)) return false;
+  if (d.major < 8 || p.n_inputs < 1 || p.gated() || p.second != DType::none) return false;
+  if ((p.op != ReduceOp::sum && p.op != ReduceOp::mean) || !multiplies(p.in[0], p.acc)) return false;
   const TypedExpr map = infer(*p.expr, p.in, p.n_inputs);
   return p.n_inputs == 1 ? map.steps.size() == 1 && map.steps[0].kind == Step::Kind::input : p.n_inputs == 2 && is_product(map);
 }
@@ -228,9 +277,10 @@ struct ReduceTcuSegmented {
     if (p.reduced() < fewest_lanes(p) * elements(p)) return false;
     return p.n_inputs == 2 ? weighs(p) && whole(p) : whole(p) || dense(p);
   }
-  // What ordinary cores are slower at, on an H200 (docs/performance.md): short rows times a vector, 1.3 to 1.4 times, and segments of 8-bit
-  // integers of lengths that reduce.small takes long for, up to 1.1 times where they come from the memory. Not measured but counted: 8-bit
-  // floats, of which ordinary cores take some three instructions each and these ten for 16 (eight conversions, two products).
+  // What ordinary cores are slower at, on an H200 (docs/performance.md): short rows times a vector, 1.3 to 1.4 times; segments of 8-bit
+  // integers of lengths that reduce.small takes long for, up to 1.1 times where they come from the memory; and 8-bit floats, of which
+  // ordinary cores take some three instructions each and these ten for 16 (eight conversions, two products): of 64 and 1024, 2^30 in all,
+  // 266 and 243 us for 478 and 464.
   static bool suits(const Problem &p, const Device &d) {
     if (!whole(p)) return false;
     const int64_t bytes = p.reduced() * bytes_of(p.in[0]);
@@ -245,7 +295,10 @@ struct ReduceTcuSegmented {
     if (p.modes[0].stride[2] != 1 || (1 << p.alignment[2]) < 16) return false;
     return std::all_of(p.modes.begin() + 1, p.modes.end(), [](const Mode &m) { return m.stride[2] == 0; });
   }
-  static int fewest_lanes(const Problem &p) { return bytes_of(p.in[0]) < 4 && p.n_inputs == 1 ? 2 : 4; }
+  static int fewest_lanes(const Problem &p) {
+    if (bytes_of(p.in[0]) >= 4 || p.n_inputs > 1) return 4;
+    return p.reduced() == elements(p) && whole(p) ? 1 : 2;
+  }
   static int64_t elements(const Problem &p) { return 16 / bytes_of(p.in[0]); }  // of a piece
   static bool whole(const Problem &p) { return rows_aligned(p, 0, 1, int(elements(p))); }
   static bool dense(const Problem &p) {
