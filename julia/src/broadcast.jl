@@ -222,13 +222,13 @@ call_map(call::Call, expression::Ptr{Cvoid}, second::Bool = false) = (options = 
 # dest .= bc in one call; dest has the tree's axes. Compiled once: of each tree only the walk by collect! is its own.
 function run_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted))
     length(dest) == 0 && return dest
-    failure = try_map!(dest, bc)
+    failure = try_map!(dest, bc, nothing)
     isempty(failure) || host_map!(dest, bc, failure)
     return dest
 end
 
 # second: where the second of two values goes that the tree leaves, or nothing.
-function try_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted), @nospecialize(second) = nothing)
+function try_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted), @nospecialize(second))
     call = acquire_call(context(dest))
     try
         push_out!(call, dest)
