@@ -1,9 +1,9 @@
 // tcu_ceiling_cuda: how fast this GPU's memory streams, by the mix of bytes read and written and by size.
 //   tcu_ceiling_cuda [--out FILE] [--quick]
-// Mixes: read (1:0), read2_write1 (2:1), copy (1:1), fill (0:1). At each size every variant of one streaming kernel
-// (work a thread, block, plain grid or persistent grid of so many blocks an SM, past the caches or through them) and the copy
-// engine is tried; the best one's median is the ceiling. Timing is tcu_bench's: batches between two events, short ones behind a busy device,
-// operands rotated out of the L2 (bench/runner/measure.cpp says why).
+// Mixes: read (1:0), 64, 16 and 2 reads to a write, copy (1:1), two writes to a read, fill (0:1). At each size every variant of the mix's
+// streaming kernel (work a thread, block, plain grid or persistent grid of so many blocks an SM, past the caches or through them) and the
+// copy engine is tried; the best one's median is the ceiling. Timing is tcu_bench's: batches between two events, short ones behind a busy
+// device, operands rotated out of the L2 (bench/runner/measure.cpp says why).
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -15,6 +15,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace {
@@ -33,7 +34,7 @@ constexpr size_t plug_bytes = size_t{256} << 20;
 // Each thread moves Unroll vectors a block width apart, then strides by the grid. A plain grid passes the loop once.
 // Past: loads and stores that are not to stay in the caches; which is faster depends on how the operands lie to each other.
 template <int Reads, int Writes, int Unroll, bool Past>
-__global__ void stream(const uint4 *a, const uint4 *b, uint4 *out, size_t n) {
+__global__ void stream(const uint4 *a, const uint4 *b, uint4 *out, uint4 *second, size_t n) {
   uint4 sum = make_uint4(threadIdx.x, 1, 2, 3);
   const size_t step = size_t{gridDim.x} * blockDim.x * Unroll;
   for (size_t i = size_t{blockIdx.x} * blockDim.x * Unroll + threadIdx.x; i < n; i += step) {
@@ -51,6 +52,7 @@ __global__ void stream(const uint4 *a, const uint4 *b, uint4 *out, size_t n) {
       if (Reads > 1) v.x += y[u].x, v.y += y[u].y, v.z += y[u].z, v.w += y[u].w;
       if (Writes > 0) {
         if (at < n) Past ? __stcs(out + at, v) : void(out[at] = v);
+        if (Writes > 1 && at < n) Past ? __stcs(second + at, v) : void(second[at] = v);
       } else {
         sum.x ^= v.x, sum.y ^= v.y, sum.z ^= v.z, sum.w ^= v.w;
       }
@@ -58,6 +60,36 @@ __global__ void stream(const uint4 *a, const uint4 *b, uint4 *out, size_t n) {
   }
   // Never true on the data here, but the compiler cannot know, and so must load it all.
   if (Writes == 0 && (sum.x & sum.y & sum.z & sum.w) == 0xffffffffu) *out = sum;
+}
+
+__device__ uint4 operator^(uint4 a, uint4 b) { return make_uint4(a.x ^ b.x, a.y ^ b.y, a.z ^ b.z, a.w ^ b.w); }
+
+// Writes n vectors and reads Reads times as many. A warp's reads are neighbours, or so many operands' (Apart); of every Split threads one
+// writes, so that a thread has Reads / Split loads and short work many threads.
+template <int Reads, int Split, bool Apart, bool Past>
+__global__ void sift(const uint4 *a, uint4 *out, size_t n) {
+  constexpr int loads = Reads / Split, unroll = loads < 8 ? loads : 8, written = 32 / Split;  // by a warp
+  const int lane = threadIdx.x % 32;
+  const size_t step = size_t{gridDim.x} * blockDim.x / Split;
+  for (size_t first = (size_t{blockIdx.x} * blockDim.x + threadIdx.x) / 32 * written; first < n; first += step) {
+    uint4 sum = make_uint4(0, 0, 0, 0);
+#pragma unroll 1
+    for (int r = 0; r < loads; r += unroll) {
+      uint4 x[unroll];
+#pragma unroll
+      for (int u = 0; u < unroll; u++) {
+        const uint4 *from = Apart ? a + (r + u) * n + first + lane : a + first * Reads + (r + u) * 32 + lane;
+        x[u] = Past ? __ldcs(from) : *from;
+      }
+#pragma unroll
+      for (int u = 0; u < unroll; u++) sum = sum ^ x[u];
+    }
+#pragma unroll
+    for (int h = written; h < 32; h *= 2)
+      sum = sum ^ make_uint4(__shfl_xor_sync(~0u, sum.x, h), __shfl_xor_sync(~0u, sum.y, h), __shfl_xor_sync(~0u, sum.z, h),
+                             __shfl_xor_sync(~0u, sum.w, h));
+    if (lane < written) Past ? __stcs(out + first + lane, sum) : void(out[first + lane] = sum);
+  }
 }
 
 __global__ void randomize(uint32_t *data, size_t n) {
@@ -69,19 +101,13 @@ __global__ void randomize(uint32_t *data, size_t n) {
   }
 }
 
-struct Mix {
-  const char *name;
-  int reads, writes;
-};
-
-// The memory of one size: sets of up to two inputs and an output, and how to launch on set k.
+// The memory of one size: sets of inputs and outputs, one behind the other, and how to launch on set k.
 struct Arena {
   char *data;
-  size_t n;  // vectors of 16 bytes in each operand
+  size_t n;  // vectors of 16 bytes in each operand, a multiple of 32
   size_t sets, operands;
   uint4 *at(size_t set, size_t operand) const {
-    size_t bytes = (n * 16 + 255) / 256 * 256;
-    return reinterpret_cast<uint4 *>(data + (set % sets * operands + operand) * bytes);
+    return reinterpret_cast<uint4 *>(data) + (set % sets * operands + operand) * n;
   }
 };
 
@@ -135,27 +161,37 @@ class Timer {
   char *plug_;
 };
 
-template <int Reads, int Writes, int Unroll, bool Past>
-void add_kernels(const Arena &arena, int processors, std::vector<Variant> *variants) {
+// Launches of a kernel in blocks and grids of several sizes. each: vectors that a thread takes in a pass.
+template <class Kernel, class Launch>
+void add_grids(const Arena &arena, int processors, Kernel *kernel, double each, const std::string &what, Launch launch,
+               std::vector<Variant> *variants) {
   cudaFuncAttributes limits;
-  MUST(cudaFuncGetAttributes(&limits, stream<Reads, Writes, Unroll, Past>));
+  MUST(cudaFuncGetAttributes(&limits, kernel));
   for (int block : {256, 512, 1024}) {
     if (block > limits.maxThreadsPerBlock) continue;  // more registers than so many threads can have
-    size_t plain =
-        (arena.n + size_t{static_cast<size_t>(block)} * Unroll - 1) / (size_t{static_cast<size_t>(block)} * Unroll);
+    const size_t plain = std::ceil(arena.n / (block * each));
     for (int per_processor : {0, 2, 4, 8, 16}) {  // 0: a plain grid
       size_t persistent = static_cast<size_t>(per_processor) * processors;
       if (per_processor && (persistent >= plain || per_processor * block > 8192)) continue;
       unsigned grid = static_cast<unsigned>(per_processor ? persistent : plain);
-      std::string name = "unroll " + std::to_string(Unroll) + ", block " + std::to_string(block) + ", " +
-                         (per_processor ? std::to_string(per_processor) + " blocks an SM" : "plain grid") + (Past ? "" : ", through the caches");
-      variants->push_back({name, [=](size_t k) {
-                             const uint4 *a = arena.at(k, 0), *b = arena.at(k, Reads > 1 ? 1 : 0);
-                             stream<Reads, Writes, Unroll, Past>
-                                 <<<grid, block>>>(a, b, arena.at(k, Writes ? Reads : 0), arena.n);
-                           }});
+      std::string name = what + ", block " + std::to_string(block) + ", " +
+                         (per_processor ? std::to_string(per_processor) + " blocks an SM" : "plain grid");
+      variants->push_back({name, [=](size_t k) { launch(grid, block, k); }});
     }
   }
+}
+
+std::string caches(bool past) { return past ? "" : ", through the caches"; }
+
+template <int Reads, int Writes, int Unroll, bool Past>
+void add_kernels(const Arena &arena, int processors, std::vector<Variant> *variants) {
+  const auto launch = [=](unsigned grid, int block, size_t k) {
+    const uint4 *a = arena.at(k, 0), *b = arena.at(k, Reads > 1 ? 1 : 0);
+    uint4 *out = arena.at(k, Writes ? Reads : 0);
+    stream<Reads, Writes, Unroll, Past><<<grid, block>>>(a, b, out, Writes > 1 ? out + arena.n : out, arena.n);
+  };
+  add_grids(arena, processors, stream<Reads, Writes, Unroll, Past>, Unroll, "unroll " + std::to_string(Unroll) + caches(Past), launch,
+            variants);
 }
 
 template <int Reads, int Writes>
@@ -178,11 +214,40 @@ std::vector<Variant> variants_of(const Arena &arena, int processors) {
   return v;
 }
 
-std::vector<Variant> variants_of(const Mix &mix, const Arena &arena, int processors) {
-  if (mix.reads == 2) return variants_of<2, 1>(arena, processors);
-  if (mix.reads == 0) return variants_of<0, 1>(arena, processors);
-  return mix.writes ? variants_of<1, 1>(arena, processors) : variants_of<1, 0>(arena, processors);
+template <int Reads, int Split, bool Apart>
+void add_sifts(const Arena &arena, int processors, std::vector<Variant> *variants) {
+  const auto add = [&](auto past) {
+    constexpr bool Past = decltype(past)::value;
+    const auto launch = [=](unsigned grid, int block, size_t k) {
+      sift<Reads, Split, Apart, Past><<<grid, block>>>(arena.at(k, 0), arena.at(k, Reads), arena.n);
+    };
+    add_grids(arena, processors, sift<Reads, Split, Apart, Past>, 1.0 / Split,
+              std::to_string(Reads / Split) + " loads a thread" + (Apart ? ", apart" : "") + caches(Past), launch, variants);
+  };
+  add(std::true_type{});
+  add(std::false_type{});
 }
+
+template <int Reads>
+std::vector<Variant> sifts_of(const Arena &arena, int processors) {
+  std::vector<Variant> v;
+  add_sifts<Reads, 1, true>(arena, processors, &v);
+  add_sifts<Reads, 1, false>(arena, processors, &v);
+  add_sifts<Reads, 4, false>(arena, processors, &v);
+  add_sifts<Reads, 16, false>(arena, processors, &v);
+  return v;
+}
+
+struct Mix {
+  const char *name;
+  int reads, writes;
+  std::vector<Variant> (*variants)(const Arena &arena, int processors);
+};
+const Mix mixes[] = {
+    {"read", 1, 0, variants_of<1, 0>},         {"read64_write1", 64, 1, sifts_of<64>}, {"read16_write1", 16, 1, sifts_of<16>},
+    {"read2_write1", 2, 1, variants_of<2, 1>}, {"copy", 1, 1, variants_of<1, 1>},      {"read1_write2", 1, 2, variants_of<1, 2>},
+    {"fill", 0, 1, variants_of<0, 1>},
+};
 
 // What a launch costs the host: the median of 33, each with an empty queue, of a kernel that takes as many bytes as ours.
 struct Bytes {
@@ -233,13 +298,14 @@ int main(int argc, char **argv) {
   randomize<<<device.multiProcessorCount * 8, 256>>>(reinterpret_cast<uint32_t *>(data), arena_bytes / 4);
   Timer timer;
 
-  for (Mix mix : {Mix{"read", 1, 0}, Mix{"read2_write1", 2, 1}, Mix{"copy", 1, 1}, Mix{"fill", 0, 1}}) {
+  for (const Mix &mix : mixes) {
     for (size_t bytes = 1 << 12; bytes <= largest; bytes *= quick ? 16 : 4) {
-      const size_t operands = mix.reads + mix.writes;
+      const size_t operands = mix.reads + mix.writes, n = bytes / 16 / operands / 32 * 32;
+      if (n == 0) continue;
       const size_t sets = std::clamp<size_t>((4 * cache + bytes - 1) / bytes, 1, 4096);
-      const Arena arena{data, std::max<size_t>(bytes / 16 / operands, 1), sets, operands};
+      const Arena arena{data, n, sets, operands};
       // All variants briefly, then the three fastest at length.
-      std::vector<Variant> variants = variants_of(mix, arena, device.multiProcessorCount);
+      std::vector<Variant> variants = mix.variants(arena, device.multiProcessorCount);
       std::vector<std::pair<double, size_t>> order;
       for (size_t v = 0; v < variants.size(); v++) order.push_back({timer.time(variants[v], 3, 200).us, v});
       std::sort(order.begin(), order.end());
