@@ -1,6 +1,7 @@
 // tcu_ceiling_cpu: how fast this machine's memory streams, by the mix of bytes read and written and by size.
 //   tcu_ceiling_cpu [--out FILE] [--quick] [--threads N]
-// Mixes: read, two reads to a write, copy, fill. Variants: one thread or all of them, ordinary or non-temporal stores; the best median counts.
+// Mixes: read, two reads to a write, copy, fill. Variants: one thread or all of them, ordinary or non-temporal stores; the best median
+// counts.
 // Operands are rotated out of the cache as in the runners.
 #include <sys/mman.h>
 

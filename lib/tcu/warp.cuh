@@ -47,8 +47,8 @@ template <class T> TCU_WARP float reduce_256(const Piece &x) {
   sums.add(x);
   return sum_of_quads(sums.sum());
 }
-// Reduction_16N: of 16 segments of 16 n elements, the s-th at from + s * stride (elements; a multiple of 8). As reduce_16. The work-efficient
-// variant of the paper: the products accumulate, and are added to a float32 sum as often as mma.cuh wants it.
+// Reduction_16N: of 16 segments of 16 n elements, the s-th at from + s * stride (elements; a multiple of 8). As reduce_16. The
+// work-efficient variant of the paper: the products accumulate, and are added to a float32 sum as often as mma.cuh wants it.
 template <class T> TCU_WARP float reduce_16n(const T *from, int64_t stride, int n) {
   static_assert(sizeof(T) == 2);
   const int l = lane();

@@ -154,11 +154,17 @@ struct reduce_tcu_segmented {
   template <class P>
   TCU_DEVICE static void singles(const P &p, Index first) {
     const int t = int(threadIdx.x) % 32;
+    const bool by_two = p.n_kept == 1 && p.mode[0].out == 1 && is_aligned<Out, 2>(static_cast<Out *>(p.out));
     const auto put = [&](Index cell, State sum) {
       if (cell >= Index(p.kept)) return;
       Offsets<1, Index> to;
       decode(to, p, 0, p.n_kept, cell);
       store_result<F, Out>(p, to.out, sum, p.folded);
+    };
+    const auto put_two = [&](Index cell, State a, State b) {  // cell is even
+      if (by_two && cell + 1 < Index(p.kept))
+        store(p, static_cast<Out *>(p.out) + cell, Vec<typename F::Post, 2>{{F::post(p, a, p.folded), F::post(p, b, p.folded)}});
+      else put(cell, a), put(cell + 1, b);
     };
     const auto piece = [&](int k) { return load(p, segment_of(p, first + k * 32 + t), Index(0)); };
     Piece x[kItems];
@@ -178,7 +184,7 @@ struct reduce_tcu_segmented {
     }
     if (__all_sync(kAllLanes, finite)) {
 #pragma unroll
-      for (int k = 0; k < kItems; ++k) put(first + (k / 2 * 2 + t % 4 / 2) * 32 + t / 4 * 4 + t % 2 * 2 + k % 2, r[k]);
+      for (int k = 0; k < kItems; k += 2) put_two(first + (k + t % 4 / 2) * 32 + t / 4 * 4 + t % 2 * 2, r[k], r[k + 1]);
       return;
     }
 #pragma unroll 1
