@@ -269,6 +269,13 @@ TEST_CASE("cuda: broadcasts in vectors: rows that are none, and inputs that are 
       if (i % 2) run_case(rng, add.handle, sum, 2, d, d, extents, false, runs);
       else run_case(rng, nullptr, oracle::first, 1, d, d, extents, false, runs);
     }
+  // the same, so long that two words are read for what begins anywhere
+  for (tcu_dtype_t d : {TCU_FLOAT16, TCU_BFLOAT16, TCU_INT8, TCU_FLOAT8_E4M3}) {
+    for (int i = 0; i < repeats(6); ++i)
+      run_case(rng, add.handle, sum, 2, d, d, {support::pick(rng, 1024, 1200), support::pick(rng, 1, 4)}, false, runs);
+    stay_along(rng, {1037, 9}, {{1037, 9}, {1037}}, {d}, d, true, runs);
+    stay_along(rng, {1037, 9}, {{1037, 9}, {1037}}, {TCU_FLOAT16, d}, TCU_FLOAT16, true, runs);
+  }
   // a vector of 16 bytes in one operand is 4 or 2 elements in another
   for (tcu_dtype_t to : {TCU_FLOAT32, TCU_FLOAT64})
     for (tcu_dtype_t from : {TCU_INT8, TCU_FLOAT16, TCU_FLOAT8_E5M2})

@@ -198,6 +198,15 @@ TCU_DEVICE unsigned pick_halves(unsigned x, unsigned y) {
 #endif
 }
 
+// Of two words, the 32 bits from bit `at` of the lower one on; at < 32.
+TCU_DEVICE unsigned funnel_right(unsigned low, unsigned high, unsigned at) {
+#if TCU_DEVICE_CODE
+  return __funnelshift_r(low, high, at);
+#else
+  return unsigned((uint64_t(high) << 32 | low) >> at);
+#endif
+}
+
 // A word of which the lowest n bits are set: none for n < 0, all for n > 31.
 TCU_DEVICE unsigned lowest_bits(int n) {
 #if TCU_DEVICE_CODE

@@ -30,6 +30,9 @@ template <class T, class... R> struct largest_of<Types<T, R...>> {
 // Elements of one step, such that no operand's access passes 16 bytes.
 template <class Inputs, class Out = bool>
 inline constexpr int kVector = 16 / (largest_of<Inputs>::bytes > int(sizeof(Out)) ? largest_of<Inputs>::bytes : int(sizeof(Out)));
+// Vectors of a run from which on those that begin anywhere are read as two words each (load_anywhere): of shorter ones nearly every warp
+// would have an end of the run, and go both ways.
+inline constexpr int kLongRun = 64;
 
 // What an expression leaves that leaves two values.
 template <class First, class Last>
@@ -144,6 +147,37 @@ TCU_DEVICE void load_pack(Pack<V, Types<T, R...>, kOnce> &pack, const P &p, cons
     pack.first = Raw<T, V>::of(e);
   }
   load_pack<V, kPlain, kStreamed, kOnly, I + 1>(pack.rest, p, o, mode, at, accesses);
+}
+// V neighbours wherever they begin: the two aligned words that they lie in, put together, where both are of the run that `before` elements
+// before the first and `after` from it on belong to, else one by one, as in short runs. (Of four elements and fewer two words are no gain.)
+template <int V, class T, class Index>
+TCU_DEVICE Raw<T, V> load_anywhere(const T *from, Index before, Index after) {
+  constexpr int kBytes = V * int(sizeof(T)), n = kBytes / 4;
+  const unsigned over = unsigned(reinterpret_cast<uint64_t>(from)) % kBytes;
+  if (over == 0) return Raw<T, V>::load(from);
+  if constexpr (V >= 8) {
+    const int skew = int(over / sizeof(T));
+    if (before + after >= kLongRun * V && before >= skew && after >= 2 * V - skew) {
+      struct Two {
+        Raw<T, V> low, high;
+      };
+      const auto w = __builtin_bit_cast(Words<2 * n>, Two{Raw<T, V>::load(from - skew), Raw<T, V>::load(from - skew + V)});
+      unsigned x[2 * n];
+#pragma unroll
+      for (int i = 0; i < 2 * n; ++i) x[i] = n == 4 && i + 2 < 2 * n && (over & 8) ? w.at[i + 2 < 2 * n ? i + 2 : i] : w.at[i];
+      Words<n> y;
+#pragma unroll
+      for (int i = 0; i < n; ++i) {
+        const unsigned low = over & 4 ? x[i + 1] : x[i], high = over & 4 ? x[i + 2] : x[i + 1];
+        y.at[i] = funnel_right(low, high, over % 4 * 8);
+      }
+      return __builtin_bit_cast(Raw<T, V>, y);
+    }
+  }
+  Vec<T, V> e;
+#pragma unroll
+  for (int v = 0; v < V; ++v) e.at[v] = from[v];
+  return Raw<T, V>::of(e);
 }
 // Gives every element of an input that was read once its value.
 template <int V, int I = 0, class P>

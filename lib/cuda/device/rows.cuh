@@ -36,8 +36,8 @@ template <int V, class T, class... R, unsigned kOnce> struct RowPack<V, Types<T,
   RowPack<V, Types<R...>, (kOnce >> 1)> rest;
 };
 
-// The inputs of kOnly; those whose bit in `apart` is set element by element, in the row that the element is in, the others, which are laid
-// out as out is, as vectors, from element `at` of out on.
+// The inputs of kOnly; those whose bit in `apart` is set in the row that the element is in, the others, which are laid out as out is, as
+// vectors, from element `at` of out on.
 template <int V, unsigned kOnly = ~0u, int I = 0, unsigned kOnce, class P, int N, class Index>
 TCU_DEVICE void load_rows(RowPack<V, Types<>, kOnce> &, const P &, const Place<N, Index> &, Index, unsigned) {}
 template <int V, unsigned kOnly = ~0u, int I = 0, unsigned kOnce, class P, int N, class Index, class T, class... R>
@@ -52,16 +52,14 @@ TCU_DEVICE void load_rows(RowPack<V, Types<T, R...>, kOnce> &pack, const P &p, c
   } else if (apart >> I & 1) {
     const Index stride = Index(p.mode[0].in[I]);
     const T *const here = from + (to.here.in[I] + to.column * stride), *const next = from + (to.next.in[I] - to.left * stride);
-    Vec<T, V> e;
-    e.at[0] = here[0];
-    if (to.left < V) {
-#pragma unroll
-      for (int v = 1; v < V; ++v) e.at[v] = (v < to.left ? here : next)[v * stride];
+    if (stride == 1 && to.left >= V) {
+      pack.first = load_anywhere<V>(here, to.column, to.left);
     } else {
+      Vec<T, V> e;
 #pragma unroll
-      for (int v = 1; v < V; ++v) e.at[v] = here[v * stride];
+      for (int v = 0; v < V; ++v) e.at[v] = (v < to.left ? here : next)[v * stride];
+      pack.first = Raw<T, V>::of(e);
     }
-    pack.first = Raw<T, V>::of(e);
   } else {
     pack.first = Raw<T, V>::load(from + at);
   }

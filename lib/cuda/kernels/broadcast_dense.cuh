@@ -2,8 +2,8 @@
 // ('K K ...').
 // A thread takes V neighbouring elements of out as one vector wherever the rows end: they lie in one row or in two. An input that is laid
 // out as out is (its bit in p.detail is not set) is read as one vector too; of one that is the same all along a row (kOnce, a bit an input)
-// the element of this row and that of the next are read; any other is read element by element, in the row that the element is in. The last
-// elements, fewer than V, go one by one.
+// the element of this row and that of the next are read; one that is contiguous along the row as two vectors, which are put together; any
+// other, and where a row ends, element by element, in the row that the element is in. The last elements, fewer than V, go one by one.
 // In place: an element is written by the thread that read it, after it did.
 #pragma once
 #include "device/rows.cuh"
@@ -62,7 +62,7 @@ struct BroadcastDense {
   // Sixteen elements one by one are more than they save.
   static bool suits(const Problem &p, const Device &) {
     const int v = vector_of(p, true);
-    return v < 16 || (unsigned(apart(p)) & ~BroadcastGeneral::once(p, v)) == 0;
+    return v < 16 || p.modes[0].extent >= kLongRun * v || (unsigned(apart(p)) & ~BroadcastGeneral::once(p, v)) == 0;
   }
   // Bits of the inputs that are laid out otherwise.
   static int apart(const Problem &p) {

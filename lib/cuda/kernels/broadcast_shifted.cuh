@@ -2,7 +2,8 @@
 // Rows are cut where out's memory is: V elements from an aligned address on are written as one vector, by one thread, and p.detail such
 // pieces there are in a row at most. What is left at a row's two ends goes one by one (several at a time were slower:
 // a block's registers are what there may be in flight). An input that lies under the same
-// piece as out does is read as a vector; one with a stride of 0 (kOnce, a bit an input) as one element; any other element by element.
+// piece as out does is read as a vector; one that lies elsewhere as two, which are put together; one with a stride of 0 (kOnce, a bit an
+// input) as one element; any other element by element.
 // In place: an element is written by the thread that read it, after it did.
 #pragma once
 #include "device/map.cuh"
@@ -15,6 +16,26 @@ struct broadcast_shifted {
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, V = kVector<Inputs, Out>;
   static constexpr int kResident = N <= 3 && sizeof(Acc) <= 4 ? 8 : 4;  // registers are what limits it
+
+  // Elements at, at + 1, ... of every row's inputs but those of kOnce.
+  template <int I = 0, unsigned kSingle, class P>
+  TCU_DEVICE static void load_near(Pack<V, Types<>, kSingle> &, const P &, const Offsets<N, Index> &, Index) {}
+  template <int I = 0, unsigned kSingle, class P, class T, class... R>
+  TCU_DEVICE static void load_near(Pack<V, Types<T, R...>, kSingle> &x, const P &p, const Offsets<N, Index> &o, Index at) {
+    if constexpr (!(kSingle & 1)) {
+      const T *const from = static_cast<const T *>(p.in[I]) + o.in[I];
+      const Index stride = Index(p.mode[0].in[I]);
+      if (stride == 1) {
+        x.first = load_anywhere<V>(from + at, at, Index(p.mode[0].extent) - at);
+      } else {
+        Vec<T, V> e;
+#pragma unroll
+        for (int v = 0; v < V; ++v) e.at[v] = from[(at + v) * stride];
+        x.first = Raw<T, V>::of(e);
+      }
+    }
+    load_near<I + 1>(x.rest, p, o, at);
+  }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -30,7 +51,7 @@ struct broadcast_shifted {
       if (first >= 0 && first + V <= extent) {
         Pack<V, Inputs, kOnce> x;
         load_pack<V, false, false, kOnce>(x, p, o, 0, first, 0);
-        load_pack<V, false, false, ~kOnce>(x, p, o, 0, first, find_accesses<V>(Inputs{}, p, o, 0, first));
+        load_near(x, p, o, first);
         put_pack<Map, Acc, Out>(p, x, o.out + first);
       } else {
 #pragma unroll 1
