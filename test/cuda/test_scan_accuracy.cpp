@@ -41,7 +41,8 @@ void check(tcu_dtype_t dtype, int log2n, std::string &told) {
     std::vector<double> values(table.size());
     for (size_t k = 0; k < table.size(); ++k) encode(dtype, &table[k], d.value(rng)), values[k] = decode(dtype, &table[k]);
     for (int64_t i = 0; i < n; ++i) elements[size_t(i)] = table[drawn(i, table.size())];
-    api::Memory x(elements), y(size_t(n) * sizeof(float));
+    const std::vector<float> poison(static_cast<size_t>(n), NAN);
+    api::Memory x(elements), y(poison);
     const tcu_tensor_t in{x.data, &n, nullptr, dtype, 1}, out{y.data, &n, nullptr, TCU_FLOAT32, 1};
     const auto tell = [&](const std::string &who, auto sum_at) {
       double sum = 0, magnitude = 0, worst = 0;
@@ -60,6 +61,7 @@ void check(tcu_dtype_t dtype, int log2n, std::string &told) {
       if (!kernel.empty() && kernel != "scan.lookback" && kernel.rfind("scan.tcu.", 0) != 0) continue;
       tcu_options_t options = TCU_OPTIONS_INIT;
       if (!kernel.empty()) options.kernel = kernel.c_str();
+      REQUIRE(tcu_copy(context(), y.data, poison.data(), poison.size() * sizeof(float), nullptr) == TCU_OK);
       const tcu_status_t status = tcu_scan(context(), &out, TCU_REDUCE_SUM, nullptr, 1, &in, 0, &options);
       if (!kernel.empty() && status == TCU_ERROR_KERNEL) continue;
       INFO(kernel << " " << tcu_dtype_name(dtype) << " " << d.name << " 2^" << log2n << " " << tcu_last_error());
