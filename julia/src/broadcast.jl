@@ -82,6 +82,7 @@ same_tensor(a::CTensor, b::CTensor) = a.data == b.data && a.dtype == b.dtype && 
 end
 
 # Walks a tree in the order in which `record` walks it: a call's function first, then its arguments.
+@noinline collect_tree!(call::Call, bc::Broadcasted) = collect!(call, bc)  # compiled once for all that call it on such a tree
 collect!(call::Call, bc::Broadcasted) = (capture!(call, bc.f); collect_all!(call, bc.args))
 collect_all!(call::Call, ::Tuple{}) = nothing
 collect_all!(call::Call, args::Tuple) = (collect!(call, args[1]); collect_all!(call, Base.tail(args)))
@@ -219,9 +220,8 @@ call_map(call::Call, expression::Ptr{Cvoid}, second::Bool = false) = (options = 
     GC.@preserve call options check(@tcu tcu_map(call.context.handle::Ptr{Cvoid}, pointer(call.out)::Ptr{CTensor}, expression::Ptr{Cvoid},
         call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor}, pointer(options)::Ptr{COptions})::Int32))
 
-# dest .= bc in one call; dest has the tree's axes. Compiled once: of each tree only the walk by collect! is its own.
+# dest .= bc in one call; dest has the tree's axes and is not empty. Compiled once: of each tree only the walk by collect! is its own.
 function run_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted))
-    length(dest) == 0 && return dest
     failure = try_map!(dest, bc, nothing)
     isempty(failure) || host_map!(dest, bc, failure)
     return dest
@@ -233,7 +233,7 @@ function try_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted),
     try
         push_out!(call, dest)
         second === nothing || (call.second[1] = tensor!(call, second))
-        collect!(call, bc)
+        collect_tree!(call, bc)
         isempty(call.failure) || return call.failure
         r = recording(call, bc)
         isempty(r.failure) || return r.failure
@@ -257,6 +257,23 @@ host_tree(x) = x
 host_values(x::TCUArray) = hostview(x)
 host_values(bc::Broadcasted) = Broadcast.materialize(host_tree(bc))
 
+# Compiled for every tree, so that neither it nor the array is put in a box where the tree is recorded already: such a call allocates
+# nothing. (An exception leaves the Call to the collector: `finally` takes a compiler's time for each tree.)
+map_into!(dest::TCUArray, bc::Broadcasted) = (isempty(dest) || known_map!(dest, bc) || run_map!(opaque(dest), opaque(bc)); nothing)
+function known_map!(dest::TCUArray, bc::Broadcasted)
+    call = acquire_call(context(dest))
+    push_out!(call, dest)
+    collect_tree!(call, bc)
+    return GC.@preserve dest bc run_known!(call, typeof(bc))
+end
+function run_known!(call::Call, @nospecialize(key))
+    r = isempty(call.failure) ? known_recording(call, key) : nothing
+    known = r !== nothing && isempty(r.failure)
+    known && GC.@preserve r call_map(call, handle(r))
+    release_call(call)
+    return known
+end
+
 Base.copy(bc::TCUBroadcast) = compute(bc)
 # As in Base, a broadcast over zero-dimensional arrays is a number; map keeps the array.
 Base.copy(bc::Broadcasted{TCUStyle{0}}) = read_element(compute(bc), 0)
@@ -265,7 +282,7 @@ function compute(bc::TCUBroadcast)
     T = Broadcast.combine_eltypes(bc.f, bc.args)
     isconcretetype(T) || (T = recorded_eltype(bc))
     dest = similar(bc, T)
-    run_map!(opaque(dest), opaque(bc))
+    map_into!(dest, bc)
     return dest
 end
 
@@ -282,7 +299,7 @@ end
 
 function into!(dest::AnyTCU, bc::Broadcasted)
     axes(dest) == axes(bc) || Broadcast.throwdm(axes(dest), axes(bc))
-    run_map!(opaque(strided_output(dest)), opaque(bc))
+    map_into!(strided_output(dest), bc)
     return dest
 end
 Base.copyto!(dest::AnyTCU, bc::TCUBroadcast) = into!(dest, bc)
@@ -293,17 +310,18 @@ Base.copyto!(dest::AnyTCU, bc::Broadcasted{<:AbstractArrayStyle{0}}) = into!(des
 Base.copyto!(dest::Array, bc::TCUBroadcast) = copyto!(dest, compute(bc))
 Base.copyto!(dest::Array, bc::Broadcasted{TCUStyle{0}}) = fill!(dest, copy(bc))
 
-function same_axes(A, B...)
-    Base.all(b -> axes(b) == axes(A), B) ||
-        throw(DimensionMismatch("map needs arrays of one size, not $(join(map(size, (A, B...)), ", "))"))
-end
+same_axes(A, B...) = same_axes_as(axes(A), B) || throw_sizes(A, B...)
+same_axes_as(a, ::Tuple{}) = true
+same_axes_as(a, B::Tuple) = axes(B[1]) == a && same_axes_as(a, Base.tail(B))
+@noinline throw_sizes(arrays...) = throw(DimensionMismatch("map needs arrays of one size, not $(join(map(size, arrays), ", "))"))
 # A row vector's map is its column's, as in Base.
 const Mappable = Union{TCUArray,Transpose{<:Any,<:TCUMatrix},Adjoint{<:Any,<:TCUMatrix},Permuted}
-function Base.map(f, A::Mappable, B::AbstractArray...)
+# With types for f and B, or Julia would compile once for all of them, and a call would allocate.
+function Base.map(f::F, A::Mappable, B::Vararg{AbstractArray,N}) where {F,N}
     same_axes(A, B...)
     return compute(Broadcast.instantiate(Broadcasted{TCUStyle{ndims(A)}}(f, (A, B...))))
 end
-function Base.map!(f, dest::AnyTCU, A::AbstractArray, B::AbstractArray...)
+function Base.map!(f::F, dest::AnyTCU, A::AbstractArray, B::Vararg{AbstractArray,N}) where {F,N}
     same_axes(dest, A, B...)
     return copyto!(dest, Broadcast.instantiate(Broadcasted{TCUStyle{ndims(dest)}}(f, (A, B...))))
 end

@@ -2,6 +2,7 @@
 
 precompile(run_map!, (TCUArray, Broadcasted))
 precompile(try_map!, (TCUArray, Broadcasted, Any))
+precompile(run_known!, (Call, Any))
 precompile(run_pair!, (TCUArray, TCUArray, Broadcasted))
 precompile(host_map!, (TCUArray, Broadcasted, String))
 for R in (Nothing, Recording)

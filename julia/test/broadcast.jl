@@ -106,3 +106,20 @@ end
     lazy = TCUOps.lazy
     @test lazy.(x .+ 1) isa Base.Broadcast.Broadcasted
 end
+
+# A dotted expression that has run before allocates nothing on the host beyond its output.
+@testset "allocations" begin
+    repeated(f, args...) = (for _ in 1:1000 f(args...) end)
+    bytes(f, args...) = (repeated(f, args...); div(@allocated(repeated(f, args...)), 1000))  # of a call
+    for T in (Float32, Int32)
+        x, y, b = TCUArray(sample(T, 10, 100)), TCUArray(sample(T, 10, 100)), TCUArray(sample(T, 10))
+        o, output = similar(x), bytes(x -> (similar(x); nothing), x)
+        @test bytes((o, x, b) -> (o .= x .+ b; nothing), o, x, b) == 0
+        @test bytes((o, x, b, s) -> (o .= x .* s .- abs.(b); nothing), o, x, b, T(3)) == 0
+        @test bytes((o, x) -> (o .+= x; nothing), o, x) == 0
+        @test bytes((o, x, s) -> (o .= (v -> v * s).(x); nothing), o, x, T(2)) == 0
+        @test bytes((o, x, y) -> (map!(+, o, x, y); nothing), o, x, y) == 0
+        @test bytes((x, b) -> (x .+ b; nothing), x, b) <= output
+        @test bytes((x, y) -> (map(max, x, y); nothing), x, y) <= output
+    end
+end
