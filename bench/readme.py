@@ -41,7 +41,7 @@ def section(folder):
                          ["", "cases", "fraction of the ceiling: least / median / most", "speed against the fastest peer (cases)",
                           "cases in which a peer was faster"])
     if late:
-        table += f"\n\n{' and '.join(late)} had no time for every case: of a case, the fastest of those that did it counts."
+        table += f"\n\n{' and '.join(late)} had no time for every case: of a case, the fastest of those that did it counts, which flatters."
     return (f"{result['device']}, {result['date'][:10]}, `./run bench {WHERE[folder]}{quick}`; peers in the same run: {peers}; "
             f"source `{result['source'][:12]}`. [Every case](bench/results/{folder}/latest.md); plots: {links}.\n\n{table}\n")
 

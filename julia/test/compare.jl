@@ -71,3 +71,7 @@ const VIEWS = [
     a -> ndims(a) > 1 ? view(a, ntuple(d -> d == 2 ? 1 : (:), ndims(a))...) : a,
 ]
 const SHAPES = [(), (0,), (1,), (7,), (31,), (64,), (0, 3), (3, 0), (1, 5), (5, 1), (13, 17), (8, 32), (3, 5, 7), (1, 4, 1), (4, 3, 2, 5)]
+
+# Bytes of the host's that a call allocates, once it has run.
+repeated(f, args...) = (for _ in 1:1000 f(args...) end)
+bytes(f, args...) = (repeated(f, args...); div(@allocated(repeated(f, args...)), 1000))

@@ -216,8 +216,6 @@ end
 
 # Beyond its output a reduction allocates nothing on the host, however often it is called.
 @testset "allocations" begin
-    repeated(f, args...) = (for _ in 1:1000 f(args...) end)
-    bytes(f, args...) = (repeated(f, args...); div(@allocated(repeated(f, args...)), 1000))  # of a call
     for T in (Float32, Int8)
         x, y = TCUArray(sample(T, 10, 100)), TCUArray(sample(T, 10, 1, 3))
         r = TCUOps.zeros(T === Int8 ? Int : T, 1, 100)
