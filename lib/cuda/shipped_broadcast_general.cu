@@ -65,8 +65,9 @@ struct Ship {
   void outer_product() const {
     sliding<kFull, kOnce, kStays>(), periodic<kOnce, kStays>();
   }
+  void as_it_is() const { general<1, 0>(), vectors<0>(); }
   void all() const {
-    general<1, 0>(), vectors<0>(), where_one_stays<1>();
+    as_it_is(), where_one_stays<1>();
     if constexpr (Map::Inputs::size == 2) {
       where_one_stays<2>();
       if constexpr (kFull > 1) outer_product<1, 2>(), outer_product<2, 1>();
@@ -82,6 +83,10 @@ template <class F, Op op, class In, class Operand>
 void ship_binary(ShippedTable &t) {
   using Map = Binary<F, In, Operand, Operand>;
   Ship<Map, Operand, stored_t<In, Operand>>{t, op_of(op), dtype_of<In>::value}.all();
+}
+template <class In>
+void ship_copy(ShippedTable &t) {
+  Ship<Identity<In>, compute_t<In>, In>{t, Expr::identity(), dtype_of<In>::value}.as_it_is();
 }
 template <class In>
 void ship_common(ShippedTable &t) {
@@ -100,6 +105,7 @@ void ship_common(ShippedTable &t) {
 void ship_broadcast_general(ShippedTable &t) {
   ship_common<float>(t), ship_common<double>(t), ship_common<f16_t>(t), ship_common<bf16_t>(t);
   ship_common<int32_t>(t), ship_common<int64_t>(t);
+  ship_copy<int8_t>(t), ship_copy<uint8_t>(t);
 }
 
 }  // namespace tcu::cuda

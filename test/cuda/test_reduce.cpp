@@ -217,7 +217,7 @@ TEST_CASE("cuda: reductions in many parts", "[cuda][reduce]") {
     }
 }
 
-// Inputs of which one is read in vectors and another, whose rows begin anywhere, is not.
+// Inputs of which one is read in vectors and another, whose rows begin anywhere, or which is the same all along a row (gap 0), is not.
 TEST_CASE("cuda: reductions of products of rows that begin anywhere", "[cuda][reduce]") {
   NEEDS_CUDA();
   Rng rng(13);
@@ -228,17 +228,18 @@ TEST_CASE("cuda: reductions of products of rows that begin anywhere", "[cuda][re
   REQUIRE(tcu_expr_create(&expr, nodes, 3) == TCU_OK);
   const tcu_options_t options = TCU_OPTIONS_INIT;
   std::vector<int> runs;
-  for (int64_t gap : {1, 2, 4})
-    for (const Sizes &extents : {Sizes{64, 9, 5}, Sizes{16, 2100, 2}})
+  for (int64_t gap : {0, 1, 2, 4})
+    for (const Sizes &extents : {Sizes{64, 9, 5}, Sizes{67, 31, 3}, Sizes{16, 2100, 2}})
       for (const std::vector<int32_t> &dims : {std::vector<int32_t>{1}, {0}, {0, 2}, {1, 2}}) {
         Sizes kept = extents, room = extents;
         for (int32_t d : dims) kept[size_t(d)] = 1;
-        room[0] += gap;
+        room[0] = gap ? room[0] + gap : 1;
+        const bool swapped = support::chance(rng, 50);
         Tensor a(rng, TCU_FLOAT32, extents, false, true), b(rng, TCU_FLOAT16, room, false, true), out(rng, TCU_FLOAT32, kept, false, true);
-        b.narrow(0, extents[0]);
+        if (gap) b.narrow(0, extents[0]);
         for (Tensor *t : {&a, &b}) t->fill([&] { return double(support::pick(rng, -4, 4)); });
         out.fill([] { return 1.0; });
-        const tcu_tensor_t o = out.view(), x[] = {a.view(), b.view()};
+        const tcu_tensor_t o = out.view(), x[] = {swapped ? b.view() : a.view(), swapped ? a.view() : b.view()};
         const auto product = [](const std::vector<double> &v) { return v[0] * v[1]; };
         on_every_kernel("reduce", out, oracle::reduce(oracle::Fold::sum, {a.values(), b.values()}, dims, product), options, runs, b.text(),
                         [&](const tcu_options_t &with) {

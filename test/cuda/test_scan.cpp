@@ -198,6 +198,31 @@ TEST_CASE("cuda: scans of more tiles than one look-back", "[cuda][scan]") {
   }
 }
 
+// Long lines, few of them, of which an input is contiguous along the line and out is not, and the other way round.
+TEST_CASE("cuda: long scans between tensors that are turned against each other", "[cuda][scan]") {
+  NEEDS_CUDA();
+  Rng rng(14);
+  std::vector<int> runs;
+  const struct {
+    Sizes extents;
+    int dim;
+  } shapes[] = {{{5, 9001}, 1}, {{3, 4, 2500}, 2}, {{17000, 3}, 0}};
+  for (const auto &shape : shapes)
+    for (tcu_dtype_t type : {TCU_FLOAT32, TCU_INT16})
+      for (const oracle::Scan &how : {oracle::Scan{shape.dim, false, false}, oracle::Scan{shape.dim, true, true}}) {
+        Tensor in(rng, type, shape.extents, false, true, shape.dim > 0), out(rng, TCU_FLOAT64, shape.extents, false, true, shape.dim == 0);
+        in.fill([&] { return double(support::pick(rng, -4, 4)); });
+        out.fill([] { return 0.0; });
+        const tcu_tensor_t o = out.view(), v = in.view();
+        tcu_options_t options = TCU_OPTIONS_INIT;
+        options.scan_flags = (how.exclusive ? TCU_SCAN_EXCLUSIVE : 0) | (how.reverse ? TCU_SCAN_REVERSE : 0);
+        on_every_kernel("scan", out, scan(oracle::Fold::sum, shape.extents, in.values(), how, 0), options, runs, in.text(),
+                        [&](const tcu_options_t &with) {
+                          return tcu_scan(context(), &o, TCU_REDUCE_SUM, nullptr, 1, &v, shape.dim, &with);
+                        });
+      }
+}
+
 // A scan of a + b + c from inputs of different widths, each of which scan.lookback copies to shared memory in words of its own.
 TEST_CASE("cuda: scans of expressions over several inputs", "[cuda][scan]") {
   NEEDS_CUDA();

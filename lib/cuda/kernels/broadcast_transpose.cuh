@@ -165,10 +165,11 @@ struct BroadcastTranspose {
     for (int k = 1; k <= p.n_inputs; ++k) bytes = std::max(bytes, bytes_of(p.dtype(k)));
     return transpose_side(bytes);
   }
-  // Where a row of out fills a tile's, and registers hold what a thread reads. What is short is in the L2 cache, whose lines
-  // broadcast.general may touch several times, and it waits at no barriers.
-  static bool suits(const Problem &p, const Device &) {
-    if (p.modes[0].extent < side(p) || (p.n_inputs > 2 && vector(p) == 1)) return false;
+  // Where a row of out fills a tile's, and registers hold what a thread reads, or the caches do not hold what others would read again.
+  // What is short is in the L2 cache, whose lines broadcast.general may touch several times, and it waits at no barriers.
+  static bool suits(const Problem &p, const Device &d) {
+    const bool beyond_cache = p.bytes() > d.l2_bytes && p.modes[other_mode(p)].extent * 2 >= side(p);
+    if (p.modes[0].extent < side(p) || (p.n_inputs > 2 && vector(p) == 1 && !beyond_cache)) return false;
     return p.bytes() >= (p.n_inputs == 1 ? 2 << 20 : 4 << 20);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {

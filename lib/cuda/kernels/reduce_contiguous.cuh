@@ -1,9 +1,10 @@
 // reduce.contiguous, reduce.small and reduce.split (variant 0 of each): the fastest R mode is contiguous in an input ('R K',
 // 'R K R'), however it is aligned. Where all is whole vectors reduce_rows.cuh is shorter and faster.
 // p.lanes threads (a power of two) work on one output: from one thread for tiny segments to a whole block. They walk the
-// fastest R mode, a row, in vectors of 16 bytes, kItems in flight each; elements before a row's first aligned address and
-// after its last whole vector go one by one, and so do all where an input is misaligned against the first or not contiguous.
-// Of further R modes, lanes that a short row leaves idle take other rows.
+// fastest R mode, a row, in vectors of 16 bytes, kItems in flight each; elements before the first aligned address of an input that is
+// contiguous and after its last whole vector go one by one. Of other inputs one that is the same all along the row is read once a vector,
+// one that is misaligned against the first, or not contiguous, element by element.
+// Of further R modes, lanes that a short row leaves idle take other rows, as many as there are.
 // With p.split > 1 (lanes == block) a part is p.chunk pieces, p.detail of which are a row; the parts are put together in order
 // (device/split.cuh).
 // A thread adds into S accumulators, those form a tree, and so do the lanes: the error of a sum grows like
@@ -30,10 +31,10 @@ struct reduce_contiguous {
   }
 
   // W elements a step: steps lane, lane + lanes, ... of the n from element `from` on, kItems in flight. Elements past `gap`
-  // steps lie `skip` elements further.
+  // steps lie `skip` elements further. accesses: load_pack's.
   template <int W, bool kPlain, int Items, class P>
   TCU_DEVICE static void steps(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index from, Index n, Index gap,
-                               Index skip, int lane, int lanes) {
+                               Index skip, int lane, int lanes, unsigned accesses = 0) {
     State own[S];  // where positions count: these elements come in their order, others may lie between them
     if constexpr (F::kPositions) clear(own);
     const auto at = [&](Index step) { return from + step * W + (step < gap ? Index(0) : skip); };
@@ -43,7 +44,11 @@ struct reduce_contiguous {
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
         const Index step = i + k * lanes;
-        if (step < n) load_pack<W, kPlain, true>(x[k], p, o, p.n_kept, at(step), 0);
+        if (step < n) load_pack<W, kPlain, true>(x[k], p, o, p.n_kept, at(step), accesses);
+      }
+      if constexpr (W > 1 && !kPlain) {
+#pragma unroll
+        for (int k = 0; k < Items; ++k) spread_pack<W>(x[k], p, p.n_kept, accesses);
       }
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
@@ -57,24 +62,35 @@ struct reduce_contiguous {
     }
   }
 
+  // Elements from `begin` on up to where a vector of the first contiguous input is aligned; -1 where none is contiguous.
+  template <int I = 0, class P>
+  TCU_DEVICE static int before_vectors(Types<>, const P &, const Offsets<N, Index> &, Index) { return -1; }
+  template <int I = 0, class P, class T, class... R>
+  TCU_DEVICE static int before_vectors(Types<T, R...>, const P &p, const Offsets<N, Index> &o, Index begin) {
+    if (p.mode[p.n_kept].in[I] != 1) return before_vectors<I + 1>(Types<R...>{}, p, o, begin);
+    const uint64_t off = reinterpret_cast<uint64_t>(static_cast<const T *>(p.in[I]) + (o.in[I] + begin)) & (sizeof(T) * V - 1);
+    return off ? V - int(off / sizeof(T)) : 0;
+  }
   // Elements begin..end-1 of the row at o, by `lanes` threads of which this is number `lane`.
   template <class P>
   TCU_DEVICE static void row(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index begin, Index end, int lane, int lanes) {
-    Index vectors = 0, head = begin;
+    Index vectors = 0, head = end;
+    unsigned accesses = 0;
     if constexpr (N > 0 && V > 1) {
-      using T = first_of<typename Map::Inputs>;
-      const uint64_t off = reinterpret_cast<uint64_t>(static_cast<const T *>(p.in[0]) + (o.in[0] + begin)) & (sizeof(T) * V - 1);
-      head = begin + Index(off ? V - off / sizeof(T) : 0);
-      if (head < end && find_accesses<V>(typename Map::Inputs{}, p, o, p.n_kept, head) == 0) vectors = (end - head) / V;
+      const int before = before_vectors(typename Map::Inputs{}, p, o, begin);
+      if (before >= 0 && end - begin >= before + V) {
+        head = begin + before, vectors = (end - head) / V;
+        if constexpr (N > 1) accesses = find_accesses<V>(typename Map::Inputs{}, p, o, p.n_kept, head);
+      }
     }
-    if (!vectors) head = end;
     const Index singles = end - begin - vectors * V, gap = head - begin, skip = vectors * V;
     // Where there is one for a lane at most it is read before the vectors: afterwards it would be another trip to the memory.
     const bool early = vectors && singles <= lanes;
     const Index single = begin + lane + (lane < gap ? Index(0) : skip);
     Pack<1, typename Map::Inputs> x;
     if (early) load_pack<1, false>(x, p, o, p.n_kept, lane < singles ? single : begin, 0);
-    if (vectors) steps<V, true, kItems>(p, s, o, head, vectors, vectors, 0, lane, lanes);
+    if (N > 1 && accesses) steps<V, false, kItems>(p, s, o, head, vectors, vectors, 0, lane, lanes, accesses);
+    else if (vectors) steps<V, true, kItems>(p, s, o, head, vectors, vectors, 0, lane, lanes);
     if (!early) return steps<1, false, kSingles>(p, s, o, begin, singles, gap, skip, lane, lanes);
     if (lane < singles) append_vector<F, Map, false>(p, s, x, o.weight, single);
   }
@@ -87,9 +103,10 @@ struct reduce_contiguous {
     const Index extent = Index(p.mode[p.n_kept].extent), rows = divide(Index(p.folded), p.mode[p.n_kept].divisor), chunk = Index(p.chunk);
     const Index pieces = p.detail, length = pieces > 1 ? (extent / pieces + 16) / 16 * 16 : extent;
     const Index begin = part * chunk, end = rows * pieces - begin > chunk ? begin + chunk : rows * pieces;
-    int across = 1;  // lanes that one piece is worth
+    int across = 1;  // lanes of one piece: as many as have their vectors in flight at once, and more where there are fewer pieces
 #pragma unroll 1
-    while (across < lanes && Index(across) * V < length) across *= 2;
+    while (across < lanes && Index(across) * V < length && (Index(across) * (V * kItems) < length || quotient(lanes, across) > end - begin))
+      across *= 2;
 #pragma unroll 1
     for (Index i = begin + quotient(lane, across); i < end; i += quotient(lanes, across)) {
       const Index r = pieces > 1 ? i / pieces : i, from = (i - r * pieces) * length;
@@ -143,9 +160,11 @@ struct ReduceContiguous {
     const Mode &r = *fastest(p, Role::R);
     return p.reduced() >= 32 && !jumps_along(p, r) && !scattered(p, r);  // a warp for each output
   }
-  // Several short rows, whose ends are much of them, of outputs enough for the device: element by element is faster.
+  // Several short rows, whose ends are much of them, of outputs enough for the device, or of so few elements that a block has each of them
+  // in eight steps: element by element is faster.
   static bool scattered(const Problem &p, const Mode &r) {
-    if (p.modes.n_of(Role::R) == 1 || p.kept() < 16 || ReduceRows::accepts(p)) return false;
+    if (p.modes.n_of(Role::R) == 1 || ReduceRows::accepts(p)) return false;
+    if (p.kept() < 16) return r.extent <= 2 || (r.extent < 64 && p.reduced() < 2048);
     const bool small = vector_of(p, false) > 4;  // elements, of which more are in a vector
     const int64_t enough = p.reduced() < 1024 ? (small ? 64 : 400) : (small ? 28 : 100);
     return r.extent < enough;

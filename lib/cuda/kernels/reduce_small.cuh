@@ -109,7 +109,7 @@ struct ReduceSmall : ReduceContiguous {
     const bool few = ReduceRows::accepts(p) && (p.kept() == 1 || (p.reduced() >= 64 && p.reduced() * p.kept() < 1 << 18));
     // Element by element is faster.
     const int64_t bytes = p.reduced() * p.kept() * bytes_of(p.in[0]);
-    const bool short_work = p.reduced() < 14 && bytes < (p.reduced() <= 3 ? 1 << 24 : 1 << 19);
+    const bool short_work = p.reduced() < 16 && bytes < (p.reduced() <= 3 ? 1 << 24 : 1 << 22);
     return p.modes.n_of(Role::R) == 1 && !few && !short_work && (ReduceStaged::accepts(p) || !jumps_along(p, *fastest(p, Role::R)));
   }
   // One row an output, and vectors throughout; through shared memory rather than by lanes that have nothing to read.

@@ -1,4 +1,4 @@
-// scan.lookback: long lines along a contiguous S mode ('S', 'S K'), cut into tiles, read once.
+// scan.lookback: long lines, cut into tiles, read once; along a contiguous S mode ('S', 'S K') if they are to be fast.
 // A block has one tile, in shared memory. It adds the tile up and publishes the sum; learns what comes before the tile; scans it where it
 // lies and writes it. What comes before a tile it does not find out for itself, as in decoupled look-back (Merrill and Garland 2016,
 // "Single-pass Parallel Prefix Scan with Decoupled Look-back"): the first block looks back for all of them. It follows the published
@@ -254,13 +254,15 @@ struct ScanLookback {
   // Tiles of a line, wherever in 128 bytes it begins.
   static int64_t parts(const Problem &p) { return ceil_div(fastest(p, Role::S)->extent + 8 * vector_of(p, true) - 1, tile(p)); }
   static bool accepts(const Problem &p, const Device &d) {
-    const int64_t n = fastest(p, Role::S)->extent, size = tile(p);
-    return ScanLines::contiguous(p) && n > kLongBytes * vector_of(p, true) / 16 && parts(p) * p.kept() < INT32_MAX &&
-           size * tile_bytes(p) <= d.shared_bytes - 2048 && d.processors > 1;
+    const int64_t size = tile(p), least = kLongBytes * vector_of(p, true) / (ScanLines::accepts(p, d) ? 16 : 64);
+    return fastest(p, Role::S)->extent > least && parts(p) * p.kept() < INT32_MAX && size * tile_bytes(p) <= d.shared_bytes - 2048 &&
+           d.processors > 1;
   }
   // Where there are many lines of two or three tiles, of float32, a warp for each waits for nobody (H200, 2^14 lines of 2^14: 547 us by
   // scan.lines, 565 by this).
+  // Lines that are contiguous in out and no input, or nowhere, have scan.general beside this: a warp each, if there are enough of them.
   static bool suits(const Problem &p, const Device &d) {
+    if (!ScanLines::contiguous(p)) return !ScanLines::accepts(p, d) && p.kept() < int64_t(d.processors) * 8;
     const bool by_four = p.n_inputs == 1 && bytes_of(p.in[0]) == 4 && bytes_of(p.out) == 4;
     return !by_four || parts(p) > 3 || p.kept() < int64_t(d.processors) * 16;
   }
