@@ -70,6 +70,8 @@ bool rows_aligned(const Problem &p, int mode, int operand, int vector);
 // Whether an input is contiguous along a mode; and whether one is neither that nor the same element all along.
 bool reads_along(const Problem &p, const Mode &mode);
 bool jumps_along(const Problem &p, const Mode &mode);
+// kOnce (device/map.cuh), where vectors along a mode have so many elements.
+unsigned once_along(const Problem &p, const Mode &mode, int vector);
 // Steps of a thread: `most` where the device is full all the same, else one; blocks: there would be with one.
 inline int steps_of(int64_t blocks, int most, const Device &d) {
   return blocks <= int64_t(d.processors) * (d.threads_per_processor / kThreads) ? 1 : most;
@@ -77,6 +79,7 @@ inline int steps_of(int64_t blocks, int most, const Device &d) {
 // As many blocks as stay resident, by the tuning table, or as many as there is work for; within a grid's limit.
 int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work);
 
-Instance make_instance(const Problem &p, const char *body, const std::vector<std::string> &arguments);
+// Of a body whose template takes, after the map, the fold (but of a broadcast), what is computed in and stored, the index, and `more`.
+Instance make_instance(const Problem &p, const char *body, const std::vector<std::string> &more = {}, const std::string &index = {});
 
 }  // namespace tcu::cuda

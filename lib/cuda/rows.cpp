@@ -26,6 +26,7 @@
 #include "kernels/scan_along.cuh"
 #include "kernels/scan_columns.cuh"
 #include "kernels/scan_lookback.cuh"
+#include "kernels/scan_short.cuh"
 #include "kernels/scan_tcu_lookback.cuh"
 #include "kernels/scan_tcu_segmented.cuh"
 #include "kernels/scan_tcu_three_launches.cuh"
@@ -65,6 +66,12 @@ bool jumps_along(const Problem &p, const Mode &mode) {
   return std::any_of(mode.stride + 1, mode.stride + 1 + p.n_inputs, [](int64_t stride) { return stride != 0 && stride != 1; });
 }
 
+unsigned once_along(const Problem &p, const Mode &mode, int vector) {
+  unsigned inputs = 0;
+  for (int i = 0; i < p.n_inputs && vector > 1; ++i) inputs |= unsigned(mode.stride[1 + i] == 0) << i;
+  return inputs;
+}
+
 int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work) {
   int bytes = bytes_of(p.out);
   for (int i = 0; i < p.n_inputs; ++i) bytes = std::max(bytes, bytes_of(p.in[i]));
@@ -72,10 +79,12 @@ int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int6
   return std::clamp<int64_t>(blocks_of_work, 1, std::min<int64_t>(std::max<int64_t>(most, 1), INT32_MAX));
 }
 
-Instance make_instance(const Problem &p, const char *body, const std::vector<std::string> &arguments) {
+Instance make_instance(const Problem &p, const char *body, const std::vector<std::string> &more, const std::string &index) {
   Instance f;
   f.body = body;
-  for (const std::string &a : arguments) f.arguments += (f.arguments.empty() ? "" : ", ") + a;
+  f.arguments = p.family == Family::broadcast ? "" : fold_text(p) + ", ";
+  f.arguments += type_text(p.acc) + ", " + storage_text(p.out) + ", " + (index.empty() ? index_text(p) : index);
+  for (const std::string &one : more) f.arguments += ", " + one;
   f.map = infer(*p.expr, p.in, p.n_inputs);
   f.size = size_for(p, f.map.parameters.size());
   f.n_inputs = p.n_inputs;
@@ -114,12 +123,14 @@ bool ships(const Problem &p, const Device &d) {
   return shipped(name_of(Row::instance(p, Row::configure(p, d))));
 }
 
-// Where there could be a thread for every element of out, none waits for another, and broadcast.general, which has the least code to fetch
-// and asks the least before it reads, is the fastest (H200, 890 random broadcasts: up to 2^18 elements it is, after that it is not). But
-// nothing is compiled for it where another row's function is there.
+// Where there could be a thread for every vector of out, none waits for another, and broadcast.general, which has the least code to fetch
+// and asks the least before it reads, is the fastest (H200, 1,700 random broadcasts: up to 2^18 vectors it is, after that it is not; beside
+// broadcast.transpose, whose vectors it may not have, up to as many elements). But nothing is compiled for it where another row's function
+// is there.
 template <class Row>
 bool is_for_general(const Problem &p, const Device &d) {
-  const bool is_short = p.kept() > 0 && p.kept() <= int64_t(d.processors) * d.threads_per_processor;
+  const int vector = std::is_same_v<Row, rows::BroadcastTranspose> ? 1 : rows::BroadcastGeneral::vector(p);
+  const bool is_short = p.kept() > 0 && p.kept() / vector <= int64_t(d.processors) * d.threads_per_processor;
   return is_short && (ships<rows::BroadcastGeneral>(p, d) || !ships<Row>(p, d));
 }
 // Of a row before broadcast.general.
@@ -164,6 +175,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceTcuOnePass<false>>("reduce.tcu.single_pass", Family::reduce),
     row<rows::ReduceTcuOnePass<true>>("reduce.tcu.split", Family::reduce),
     row<rows::ScanTiles>("scan.tiles", Family::scan),
+    row<rows::ScanShort>("scan.short", Family::scan),
     row<rows::ScanColumns>("scan.columns", Family::scan),
     row<rows::ScanLookback>("scan.lookback", Family::scan),
     row<rows::ScanLines>("scan.lines", Family::scan),

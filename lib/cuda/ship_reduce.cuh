@@ -20,28 +20,28 @@ namespace tcu::cuda {
 template <class Op_, class Acc, class Out, bool kMuchUsed, class Map>
 void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const Expr> &expr, DType in) {
   const std::string fold = std::string("fold::") + op, acc = text_of<Acc>(), out = text_of<Out>(), index = "int32_t";
-  t.add("reduce_contiguous", {fold, acc, out, index}, expr, {in},
-        kernel_address<&entry<reduce_contiguous<Map, Op_, Acc, Out, int32_t>>>());
-  t.add("reduce_rows", {fold, acc, out, index, "true"}, expr, {in},
-        kernel_address<&entry<reduce_rows<Map, Op_, Acc, Out, int32_t, true>>>());
-  t.add("reduce_run", {fold, acc, out, index}, expr, {in},
-        kernel_address<&entry<reduce_run<Map, Op_, Acc, Out, int32_t>>>());
-  t.add("reduce_small", {fold, acc, out, index}, expr, {in},
-        kernel_address<&entry<reduce_small<Map, Op_, Acc, Out, int32_t>>>());
+  t.add("reduce_contiguous", {fold, acc, out, index, "0u"}, expr, {in},
+        kernel_address<&entry<reduce_contiguous<Map, Op_, Acc, Out, int32_t, 0>>>());
+  t.add("reduce_rows", {fold, acc, out, index, "0u", "true"}, expr, {in},
+        kernel_address<&entry<reduce_rows<Map, Op_, Acc, Out, int32_t, 0, true>>>());
+  t.add("reduce_run", {fold, acc, out, index, "0u"}, expr, {in},
+        kernel_address<&entry<reduce_run<Map, Op_, Acc, Out, int32_t, 0>>>());
+  t.add("reduce_small", {fold, acc, out, index, "0u"}, expr, {in},
+        kernel_address<&entry<reduce_small<Map, Op_, Acc, Out, int32_t, 0>>>());
   t.add("reduce_staged", {fold, acc, out, index}, expr, {in},
         kernel_address<&entry<reduce_staged<Map, Op_, Acc, Out, int32_t>>>());
-  t.add("reduce_strided", {fold, acc, out, index, "false"}, expr, {in},
-        kernel_address<&entry<reduce_strided<Map, Op_, Acc, Out, int32_t, false>>>());
-  t.add("reduce_strided", {fold, acc, out, index, "true"}, expr, {in},
-        kernel_address<&entry<reduce_strided<Map, Op_, Acc, Out, int32_t, true>>>());
+  t.add("reduce_strided", {fold, acc, out, index, "false", "0u"}, expr, {in},
+        kernel_address<&entry<reduce_strided<Map, Op_, Acc, Out, int32_t, false, 0>>>());
+  t.add("reduce_strided", {fold, acc, out, index, "true", "0u"}, expr, {in},
+        kernel_address<&entry<reduce_strided<Map, Op_, Acc, Out, int32_t, true, 0>>>());
   if constexpr (kVector<typename Map::Inputs> > 1)
     t.add("reduce_shifted", {fold, acc, out, index}, expr, {in},
           kernel_address<&entry<reduce_shifted<Map, Op_, Acc, Out, int32_t>>>());
   t.add("reduce_general", {fold, acc, out, index}, expr, {in},
         kernel_address<&entry<reduce_general<Map, Op_, Acc, Out, int32_t>>>());
   if constexpr (kMuchUsed) {
-    t.add("reduce_rows", {fold, acc, out, index, "false"}, expr, {in},
-          kernel_address<&entry<reduce_rows<Map, Op_, Acc, Out, int32_t, false>>>());
+    t.add("reduce_rows", {fold, acc, out, index, "0u", "false"}, expr, {in},
+          kernel_address<&entry<reduce_rows<Map, Op_, Acc, Out, int32_t, 0, false>>>());
     t.add("segmented_general", {fold, acc, out, index}, expr, {in},
           kernel_address<&entry<segmented_general<Map, Op_, Acc, Out, int32_t>>>());
     t.add("segmented_balanced", {fold, acc, out, index}, expr, {in},

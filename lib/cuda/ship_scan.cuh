@@ -6,6 +6,7 @@
 #include "kernels/scan_along.cuh"
 #include "kernels/scan_columns.cuh"
 #include "kernels/scan_lookback.cuh"
+#include "kernels/scan_short.cuh"
 #include "kernels/scan_tiles.cuh"
 
 namespace tcu::cuda {
@@ -26,6 +27,17 @@ void ship_scan_of(ShippedTable &t, const char *op) {
         kernel_address<&entry<scan_columns<Map, Op_, Acc, Out, int32_t, wide>>>());
     add("scan_across", {fold, acc, out, index, std::to_string(wide)},
         kernel_address<&entry<scan_across<Map, Op_, Acc, Out, int32_t, wide>>>());
+  }
+  const auto add_short = [&]<int V, int kSteps>() {
+    add("scan_short", {fold, acc, out, index, std::to_string(V), "0u", std::to_string(kSteps)},
+        kernel_address<&entry<scan_short<Map, Op_, Acc, Out, int32_t, V, 0, kSteps>>>());
+  };
+  const auto add_shorts = [&]<int V>() {
+    add_short.template operator()<V, 4>(), add_short.template operator()<V, 8>(), add_short.template operator()<V, 16>();
+  };
+  if constexpr (is_same<Op_, fold::sum>) {
+    add_shorts.template operator()<1>();
+    if constexpr (full > 1) add_shorts.template operator()<full>();
   }
   add("scan_tiles", {fold, acc, out, index}, kernel_address<&entry<scan_tiles<Map, Op_, Acc, Out, int32_t>>>());
   add("scan_lookback", {fold, acc, out, index}, kernel_address<&entry<scan_lookback<Map, Op_, Acc, Out, int32_t>>>());

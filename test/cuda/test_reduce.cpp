@@ -217,6 +217,39 @@ TEST_CASE("cuda: reductions in many parts", "[cuda][reduce]") {
     }
 }
 
+// Many elements of one output, none beside another: every second one, or a column of each of several.
+TEST_CASE("cuda: reductions of views with gaps are cut into parts", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(15);
+  std::vector<int> runs;
+  const struct {
+    Sizes whole;
+    std::vector<int32_t> dims;
+  } views[] = {{{2, 30011}, {1}}, {{3, 13001, 5}, {1}}, {{5, 203, 101}, {1, 2}}};
+  for (const auto &view : views)
+    for (tcu_reduce_op_t op : {TCU_REDUCE_SUM, TCU_REDUCE_MAX, TCU_REDUCE_ARGMAX}) {
+      Tensor in(rng, TCU_FLOAT32, view.whole, false, true);
+      in.narrow(0, 1);
+      in.fill([&] { return double(support::pick(rng, -99, 99)); });
+      Sizes kept = in.extents;
+      for (int32_t d : view.dims) kept[size_t(d)] = 1;
+      Tensor out(rng, op == TCU_REDUCE_ARGMAX ? TCU_INT64 : TCU_FLOAT32, kept, false, true);
+      out.fill([] { return 1.0; });
+      const tcu_tensor_t o = out.view(), x = in.view();
+      tcu_options_t options = TCU_OPTIONS_INIT;
+      tcu_plan_t plan = nullptr;
+      tcu_plan_info_t info = TCU_PLAN_INFO_INIT;
+      REQUIRE(tcu_plan_reduce(&plan, context(), &o, op, nullptr, 1, &x, int32_t(view.dims.size()), view.dims.data(), &options) == TCU_OK);
+      REQUIRE(tcu_plan_info(plan, &info) == TCU_OK);
+      CHECK(std::string(info.kernel) == "reduce.split");  // a block for all of 2^24 took 15 ms (H200)
+      REQUIRE(tcu_plan_destroy(plan) == TCU_OK);
+      const auto fold = op == TCU_REDUCE_SUM ? oracle::Fold::sum : op == TCU_REDUCE_MAX ? oracle::Fold::max : oracle::Fold::argmax;
+      on_every_kernel("reduce", out, oracle::reduce(fold, {in.values()}, view.dims), options, runs, in.text(), [&](const tcu_options_t &with) {
+        return tcu_reduce(context(), &o, op, nullptr, 1, &x, int32_t(view.dims.size()), view.dims.data(), &with);
+      });
+    }
+}
+
 // Inputs of which one is read in vectors and another, whose rows begin anywhere, or which is the same all along a row (gap 0), is not.
 TEST_CASE("cuda: reductions of products of rows that begin anywhere", "[cuda][reduce]") {
   NEEDS_CUDA();

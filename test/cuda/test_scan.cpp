@@ -245,11 +245,11 @@ TEST_CASE("cuda: scans of expressions over several inputs", "[cuda][scan]") {
   const tcu_dtype_t types[][3] = {{TCU_FLOAT32, TCU_FLOAT16, TCU_BOOL}, {TCU_FLOAT64, TCU_INT8, TCU_INT32}};
   std::vector<int> runs;
   for (const auto &in : types)
-    for (const int i : {0, 1, 2, 3, 4}) {
+    for (const int i : {0, 1, 2, 3, 4, 5, 6}) {
       const bool plain = i % 2 == 0;
-      const int dim = i / 2 % 2;  // along a line, across few, along short lines
+      const int dim = i / 2 % 2;  // along a line, across few, along short lines, across many
       const int64_t n = support::pick(rng, 8200, 12000);
-      const Sizes extents = i == 4 ? Sizes{n / 50, 60} : dim == 0 ? Sizes{n, 2} : Sizes{3, n};
+      const Sizes extents = i == 6 ? Sizes{n / 16 * 8, 9} : i >= 4 ? Sizes{n / 50, 60} : dim == 0 ? Sizes{n, 2} : Sizes{3, n};
       std::vector<std::unique_ptr<Tensor>> inputs;
       std::vector<tcu_tensor_t> views;
       for (const tcu_dtype_t d : in) {

@@ -27,8 +27,8 @@ TCU_FN constexpr int states_of_one(int most_bytes = 32) {
 }
 
 // V elements of one output, from element `at` of a row on: number v onto state v % S. kInOrder: they come after all that s holds.
-template <class F, class Map, bool kInOrder, int V, int S, class P, class Index>
-TCU_DEVICE void append_vector(const P &p, typename F::State (&s)[S], const Pack<V, typename Map::Inputs> &x, Index position, Index at) {
+template <class F, class Map, bool kInOrder, int V, unsigned kOnce, int S, class P, class Index>
+TCU_DEVICE void append_vector(const P &p, typename F::State (&s)[S], const Pack<V, typename Map::Inputs, kOnce> &x, Index position, Index at) {
   using State = typename F::State;
   if constexpr (V % 4 == 0 && kByBytes<F, Map>) {
     const auto words = __builtin_bit_cast(Words<V / 4>, x.first.word);
@@ -54,8 +54,8 @@ TCU_DEVICE void append_vector(const P &p, typename F::State (&s)[S], const Pack<
   }
 }
 // Several vectors of one output, as append_vector.
-template <class F, class Map, bool kInOrder, int V, int Items, int S, class P, class Index>
-TCU_DEVICE void append_vectors(const P &p, typename F::State (&s)[S], const Pack<V, typename Map::Inputs> (&x)[Items],
+template <class F, class Map, bool kInOrder, int V, unsigned kOnce, int Items, int S, class P, class Index>
+TCU_DEVICE void append_vectors(const P &p, typename F::State (&s)[S], const Pack<V, typename Map::Inputs, kOnce> (&x)[Items],
                                const Index (&position)[Items], const Index (&at)[Items]) {
   if constexpr (F::kAppends) {
     constexpr int n = Items * V < F::State::kAtOnce ? Items * V : F::State::kAtOnce;
@@ -74,8 +74,8 @@ TCU_DEVICE void append_vectors(const P &p, typename F::State (&s)[S], const Pack
 
 // V outputs: number v's elements of as many rows as Items, for which there(k), onto state v; kAll: there is no other. A row that is
 // not there is one of the others again.
-template <class F, class Map, bool kInOrder, bool kAll, int V, int Items, class P, class Index, class There>
-TCU_DEVICE void append_rows(const P &p, typename F::State (&s)[V], const Pack<V, typename Map::Inputs> (&x)[Items],
+template <class F, class Map, bool kInOrder, bool kAll, int V, unsigned kOnce, int Items, class P, class Index, class There>
+TCU_DEVICE void append_rows(const P &p, typename F::State (&s)[V], const Pack<V, typename Map::Inputs, kOnce> (&x)[Items],
                             const Index (&position)[Items], There there) {
   using State = typename F::State;
   if constexpr (F::kAppends) {

@@ -193,26 +193,26 @@ TCU_DEVICE void spread_pack(Pack<V, Types<T, R...>> &pack, const P &p, int mode,
   spread_pack<V, I + 1>(pack.rest, p, mode, accesses);
 }
 
-// Bit i is set where input i cannot be read as vectors from element `at` of `mode` on.
-template <int V, int I = 0, class P, int N, class Index>
+// Bit i is set where input i cannot be read as vectors from element `at` of `mode` on. (Those of kOnce need not be.)
+template <int V, unsigned kOnce = 0, int I = 0, class P, int N, class Index>
 TCU_DEVICE unsigned find_accesses(Types<>, const P &, const Offsets<N, Index> &, int, Index) {
   return 0;
 }
-template <int V, int I = 0, class P, int N, class Index, class T, class... R>
+template <int V, unsigned kOnce = 0, int I = 0, class P, int N, class Index, class T, class... R>
 TCU_DEVICE unsigned find_accesses(Types<T, R...>, const P &p, const Offsets<N, Index> &o, int mode, Index at) {
-  const bool plain = p.mode[mode].in[I] == 1 && is_aligned<T, V>(static_cast<const T *>(p.in[I]) + (o.in[I] + at));
-  return unsigned(!plain) << I | find_accesses<V, I + 1>(Types<R...>{}, p, o, mode, at);
+  const bool plain = kOnce >> I & 1 || (p.mode[mode].in[I] == 1 && is_aligned<T, V>(static_cast<const T *>(p.in[I]) + (o.in[I] + at)));
+  return unsigned(!plain) << I | find_accesses<V, kOnce, I + 1>(Types<R...>{}, p, o, mode, at);
 }
 
 // The same, wherever modes first..last-1 lead from o.
-template <int V, class Inputs, class P, int N, class Index>
+template <int V, unsigned kOnce = 0, class Inputs, class P, int N, class Index>
 TCU_DEVICE unsigned find_accesses(Inputs, const P &p, const Offsets<N, Index> &o, int mode, Index at, int first, int last) {
-  unsigned accesses = find_accesses<V>(Inputs{}, p, o, mode, at);
+  unsigned accesses = find_accesses<V, kOnce>(Inputs{}, p, o, mode, at);
 #pragma unroll 1
   for (int m = first; m < last; m = opaque(m + 1))
 #pragma unroll
     for (int i = 0; i < N; ++i) accesses |= unsigned(p.mode[m].in[i] % V != 0) << i;
-  return accesses;
+  return accesses & ~kOnce;
 }
 
 // Whether mode `mode` is whole vectors of every input, wherever modes first..last-1 lead from o.

@@ -59,11 +59,6 @@ struct BroadcastDense {
     const int v = vector_of(p, true);
     return v > 1 && p.modes.size() > 1 && p.modes[0].extent >= v && BroadcastGeneral::vector(p) < v && dense(p, 0);
   }
-  // Sixteen elements one by one are more than they save.
-  static bool suits(const Problem &p, const Device &) {
-    const int v = vector_of(p, true);
-    return v < 16 || p.modes[0].extent >= kLongRun * v || (unsigned(apart(p)) & ~BroadcastGeneral::once(p, v)) == 0;
-  }
   // Bits of the inputs that are laid out otherwise.
   static int apart(const Problem &p) {
     int inputs = 0;
@@ -78,8 +73,7 @@ struct BroadcastDense {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return make_instance(p, "broadcast_dense",
-                         {type_text(p.acc), storage_text(p.out), index_text(p), bits_text(BroadcastGeneral::once(p, c.vector))});
+    return make_instance(p, "broadcast_dense", {bits_text(BroadcastGeneral::once(p, c.vector))});
   }
 };
 

@@ -85,7 +85,7 @@ struct BroadcastFlat {
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
     // one index is computed for many elements: one width for all
-    return make_instance(p, "broadcast_flat", {type_text(p.acc), storage_text(p.out), "int64_t"});
+    return make_instance(p, "broadcast_flat", {}, "int64_t");
   }
 };
 

@@ -62,12 +62,7 @@ struct BroadcastGeneral {
       if (v > 1 && rows_aligned(p, 0, 0, v)) return v;
     return 1;
   }
-  // kOnce, where vectors have so many elements.
-  static unsigned once(const Problem &p, int vector) {
-    unsigned inputs = 0;
-    for (int i = 0; i < p.n_inputs && vector > 1; ++i) inputs |= unsigned(p.modes[0].stride[1 + i] == 0) << i;
-    return inputs;
-  }
+  static unsigned once(const Problem &p, int vector) { return vector > 1 ? once_along(p, p.modes[0], vector) : 0; }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.vector = vector(p);
@@ -81,8 +76,7 @@ struct BroadcastGeneral {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return make_instance(p, "broadcast_general",
-                         {type_text(p.acc), storage_text(p.out), index_text(p), std::to_string(c.vector), bits_text(once(p, c.vector))});
+    return make_instance(p, "broadcast_general", {std::to_string(c.vector), bits_text(once(p, c.vector))});
   }
 };
 

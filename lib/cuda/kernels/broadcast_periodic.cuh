@@ -101,8 +101,7 @@ struct BroadcastPeriodic {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "broadcast_periodic",
-                         {type_text(p.acc), storage_text(p.out), index_text(p), bits_text(once(p)), bits_text(staying(p))});
+    return make_instance(p, "broadcast_periodic", {bits_text(once(p)), bits_text(staying(p))});
   }
 };
 

@@ -79,10 +79,13 @@ struct BroadcastShifted {
     const int v = vector_of(p, true);
     return v > 1 && p.modes.size() > 0 && p.modes[0].stride[0] == 1 && p.modes[0].extent >= v && pieces(p) <= INT32_MAX;
   }
-  // Where broadcast.general would take less than vectors, and rows are long enough for some.
+  // Where broadcast.general would take less than vectors, and rows are long enough for some; or would read 16 elements of a run one by one.
   static bool suits(const Problem &p, const Device &) {
-    const int v = vector_of(p, true);
-    return BroadcastGeneral::vector(p) < v && p.modes[0].extent >= 4 * v;
+    const int v = vector_of(p, true), taken = BroadcastGeneral::vector(p);
+    if (taken < v) return p.modes[0].extent >= 4 * v;
+    bool apart = false;  // contiguous and not whole vectors
+    for (int k = 1; k <= p.n_inputs; ++k) apart |= p.modes[0].stride[k] == 1 && !rows_aligned(p, 0, k, v);
+    return v == 16 && apart && p.modes[0].extent >= kLongRun * v;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
@@ -92,8 +95,7 @@ struct BroadcastShifted {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return make_instance(p, "broadcast_shifted",
-                         {type_text(p.acc), storage_text(p.out), index_text(p), bits_text(BroadcastGeneral::once(p, c.vector))});
+    return make_instance(p, "broadcast_shifted", {bits_text(BroadcastGeneral::once(p, c.vector))});
   }
 };
 

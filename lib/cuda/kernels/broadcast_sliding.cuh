@@ -239,9 +239,8 @@ struct BroadcastSliding {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return make_instance(p, "broadcast_sliding", {type_text(p.acc), storage_text(p.out), index_text(p), std::to_string(c.vector),
-                                                  bits_text(BroadcastGeneral::once(p, c.vector)), bits_text(staying(p, c.detail >> 16)),
-                                                  kShared ? "true" : "false"});
+    return make_instance(p, "broadcast_sliding", {std::to_string(c.vector), bits_text(BroadcastGeneral::once(p, c.vector)),
+                                                  bits_text(staying(p, c.detail >> 16)), kShared ? "true" : "false"});
   }
 };
 using BroadcastSlidingRegister = BroadcastSliding<false>;

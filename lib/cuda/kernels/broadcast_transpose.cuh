@@ -181,8 +181,7 @@ struct BroadcastTranspose {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return make_instance(p, "broadcast_transpose", {type_text(p.acc), storage_text(p.out), index_text(p), std::to_string(c.vector),
-                                                    bits_text(BroadcastGeneral::once(p, c.vector))});
+    return make_instance(p, "broadcast_transpose", {std::to_string(c.vector), bits_text(BroadcastGeneral::once(p, c.vector))});
   }
 };
 

@@ -2,8 +2,8 @@
 // 'R K R'), however it is aligned. Where all is whole vectors reduce_rows.cuh is shorter and faster.
 // p.lanes threads (a power of two) work on one output: from one thread for tiny segments to a whole block. They walk the
 // fastest R mode, a row, in vectors of 16 bytes, kItems in flight each; elements before the first aligned address of an input that is
-// contiguous and after its last whole vector go one by one. Of other inputs one that is the same all along the row is read once a vector,
-// one that is misaligned against the first, or not contiguous, element by element.
+// contiguous and after its last whole vector go one by one. Of other inputs one that is the same all along the row (kOnce, a bit an input) is
+// one element, one that is misaligned against the first, or not contiguous, is read element by element.
 // Of further R modes, lanes that a short row leaves idle take other rows, as many as there are.
 // With p.split > 1 (lanes == block) a part is p.chunk pieces, p.detail of which are a row; the parts are put together in order
 // (device/split.cuh).
@@ -16,7 +16,7 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index>
+template <class Map, class Op, class Acc, class Out, class Index, unsigned kOnce>
 struct reduce_contiguous {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
@@ -40,15 +40,11 @@ struct reduce_contiguous {
     const auto at = [&](Index step) { return from + step * W + (step < gap ? Index(0) : skip); };
 #pragma unroll 1
     for (Index i = lane; i < n; i += Items * lanes) {
-      Pack<W, typename Map::Inputs> x[Items];
+      Pack<W, typename Map::Inputs, W == 1 ? 0 : kOnce> x[Items];
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
         const Index step = i + k * lanes;
         if (step < n) load_pack<W, kPlain, true>(x[k], p, o, p.n_kept, at(step), accesses);
-      }
-      if constexpr (W > 1 && !kPlain) {
-#pragma unroll
-        for (int k = 0; k < Items; ++k) spread_pack<W>(x[k], p, p.n_kept, accesses);
       }
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
@@ -80,7 +76,7 @@ struct reduce_contiguous {
       const int before = before_vectors(typename Map::Inputs{}, p, o, begin);
       if (before >= 0 && end - begin >= before + V) {
         head = begin + before, vectors = (end - head) / V;
-        if constexpr (N > 1) accesses = find_accesses<V>(typename Map::Inputs{}, p, o, p.n_kept, head);
+        if constexpr (N > 1) accesses = find_accesses<V, kOnce>(typename Map::Inputs{}, p, o, p.n_kept, head);
       }
     }
     const Index singles = end - begin - vectors * V, gap = head - begin, skip = vectors * V;
@@ -165,9 +161,10 @@ struct ReduceContiguous {
   static bool scattered(const Problem &p, const Mode &r) {
     if (p.modes.n_of(Role::R) == 1 || ReduceRows::accepts(p)) return false;
     if (p.kept() < 16) return r.extent <= 2 || (r.extent < 64 && p.reduced() < 2048);
-    const bool small = vector_of(p, false) > 4;  // elements, of which more are in a vector
-    const int64_t enough = p.reduced() < 1024 ? (small ? 64 : 400) : (small ? 28 : 100);
-    return r.extent < enough;
+    const int v = vector_of(p, false);
+    const bool small = v > 4;  // elements, of which more are in a vector
+    if (v > 2 && p.reduced() >= 2048) return r.extent < 4;
+    return r.extent < (p.reduced() < 1024 ? (small ? 64 : 400) : (small ? 28 : 100));
   }
   static int64_t rows(const Problem &p) { return p.reduced() / std::max<int64_t>(fastest(p, Role::R)->extent, 1); }
   // Threads for one output: as few as still fill the device, since putting lanes together costs; a thread has between one and four rounds
@@ -193,10 +190,7 @@ struct ReduceContiguous {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return c.variant ? ReduceRows::instance(p) : instance_of("reduce_contiguous", p);
-  }
-  static Instance instance_of(const char *body, const Problem &p) {
-    return make_instance(p, body, {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return c.variant ? ReduceRows::instance(p) : make_instance(p, "reduce_contiguous", {ReduceRows::once(p)});
   }
 };
 

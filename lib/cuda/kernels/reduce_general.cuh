@@ -1,9 +1,9 @@
-// reduce.general: any modes, any strides, no R mode too: what no other row takes; and reduce.tiny.
+// reduce.general: any modes, any strides, no R mode too: what no other row takes; reduce.tiny; reduce.split (variant 5).
 // p.lanes threads (a power of two up to the block) work on one output, element by element: each decodes its place among all
 // R modes. Neighbouring lanes take neighbouring elements of the fastest R mode.
+// With p.split > 1 (lanes == block) a part is p.chunk elements (device/split.cuh).
 #pragma once
-#include "device/map.cuh"
-#include "device/fold.cuh"
+#include "device/groups.cuh"
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
@@ -33,25 +33,16 @@ struct reduce_general {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(State, shared, 32);
-    const int lanes = p.lanes, groups = quotient(int(blockDim.x), lanes);
-    const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes);
-    const Index n = Index(p.kept), folded = Index(p.folded), step = Index(gridDim.x) * groups;
-#pragma unroll 1
-    for (Index first = Index(blockIdx.x) * groups; first < n; first += step) {
-      const Index cell = first + group;
-      Offsets<N, Index> o;
+    for_groups<F, Out, N, Index>(p, [&](const Offsets<N, Index> &o, Index part, int lane, int lanes) {
+      const Index folded = Index(p.folded), begin = p.split > 1 ? part * Index(p.chunk) : 0;
+      const Index end = p.split > 1 && folded - begin > Index(p.chunk) ? begin + Index(p.chunk) : folded;
       State s = F::identity();
-      if (cell < n) {
-        decode(o, p, 0, p.n_kept, cell);
-        Index r = lane;
+      Index r = begin + lane;
 #pragma unroll 1
-        for (; r + lanes < folded; r += 2 * lanes) add<2>(p, s, o, r, lanes);
-        if (r < folded) add<1>(p, s, o, r, lanes);
-      }
-      s = combine_group<F>(s, lanes, shared);
-      if (cell < n && lane == 0) store_result<F, Out>(p, o.out, s, p.folded);
-    }
+      for (; r + lanes < end; r += 2 * lanes) add<2>(p, s, o, r, lanes);
+      if (r < end) add<1>(p, s, o, r, lanes);
+      return s;
+    });
   }
 };
 
@@ -69,29 +60,31 @@ struct ReduceGeneral {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.block = kThreads, c.lanes = 1;
-    // more lanes while the device is not full, or while elements are many
+    // more lanes while the device is not full, or while elements are many; a block not for one or two elements of each thread
+    const auto few = [&] { return c.lanes >= 128 && 4 * c.lanes >= p.reduced(); };
     while (c.lanes < kThreads && c.lanes < p.reduced() &&
-           (p.kept() * c.lanes < int64_t(d.processors) * 2048 || p.reduced() / c.lanes > 64))
+           (p.kept() * c.lanes < int64_t(d.processors) * (few() ? 700 : 2048) || p.reduced() / c.lanes > 64))
       c.lanes *= 2;
     c.grid = persistent_grid("reduce.general", p, d, ceil_div(p.kept(), kThreads / c.lanes));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "reduce_general", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, "reduce_general");
   }
 };
 
-// reduce.tiny: few outputs of few elements. What counts is how few steps there are one after another, and how little code. And any
-// outputs of one element, which are positions or need an end.
+// reduce.tiny: few outputs of few elements. What counts is how few steps there are one after another, and how little code. And outputs of
+// one element, which are positions or need an end, up to as many as reduce.small is no faster for.
 struct ReduceTiny : ReduceGeneral {
-  static constexpr int64_t kShort = 1024;  // elements of an output
+  static constexpr int64_t kShort = 1024, kSingle = 1 << 22;  // elements of an output; outputs of one element
   static int64_t most(const Problem &p) {  // elements in all
     const bool row = p.reduced() >= 64 && p.modes.n_of(Role::R) == 1 && ReduceRows::accepts(p);  // fast for shorter ones too
     if (p.reduced() <= kShort && !row) return p.modes[0].role == Role::K && p.reduced() >= 8 ? 3 << 15 : 1 << 17;
+    if (p.reduced() > kShort && p.modes[0].role == Role::R && reads_along(p, p.modes[0])) return 0;
     return p.modes[0].role == Role::K && p.kept() >= 16 && !ReduceStrided::wide(p) ? 1 << 15 : 1 << 13;
   }
   static bool accepts(const Problem &p, const Device &) {
-    if (p.kept() <= 1 || p.reduced() <= 1) return p.kept() > 1 && p.reduced() == 1;
+    if (p.kept() <= 1 || p.reduced() <= 1) return p.kept() > 1 && p.kept() <= kSingle && p.reduced() == 1;
     return p.kept() <= most(p) && p.reduced() <= most(p) / p.kept();
   }
 };

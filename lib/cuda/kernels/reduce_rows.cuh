@@ -1,5 +1,6 @@
 // reduce.contiguous (variant 1), reduce.split (variant 3): the fastest R mode, a row, is contiguous and whole vectors of 16 bytes in
-// every input ('R K', 'R K R'), or everything is one run ('R'), whose last elements may be no vector.
+// every input ('R K', 'R K R') that is not the same all along it (kOnce, a bit an input), or everything is one run ('R'), whose last
+// elements may be no vector.
 // p.lanes threads (a power of two up to the block) have an output; each reads kItems vectors before it folds them. The vectors of
 // several rows are one list.
 // With p.split > 1 (lanes == block) the list is cut into so many parts, whose rounds alternate (device/split.cuh).
@@ -10,7 +11,7 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index, bool kOneRow>
+template <class Map, class Op, class Acc, class Out, class Index, unsigned kOnce, bool kOneRow>
 struct reduce_rows {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
@@ -22,7 +23,7 @@ struct reduce_rows {
   // Vectors i, i + lanes, ..., as many as Items, of the list at o; clamped: but for those from end on.
   template <int Items, bool kClamped, class P>
   TCU_DEVICE static void round(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index i, Index end, int lanes) {
-    Pack<V, typename Map::Inputs> x[Items];
+    Pack<V, typename Map::Inputs, kOnce> x[Items];
     Index position[Items], element[Items];
 #pragma unroll
     for (int k = 0; k < Items; ++k) {  // what is not wanted is read too: a load that may not happen would hold its registers twice
@@ -100,13 +101,18 @@ struct ReduceRows {
   static bool accepts(const Problem &p) {
     const int v = vector_of(p, false);
     if (v == 1 || p.modes.size() == 0 || p.modes[0].role != Role::R) return false;
-    for (int k = 1; k <= p.n_inputs; ++k)
+    bool some = false;  // an input that is really read as vectors
+    for (int k = 1; k <= p.n_inputs; ++k) {
+      if (p.modes[0].stride[k] == 0) continue;
       if (p.modes[0].stride[k] != 1 || !starts_aligned(p, 0, k, v)) return false;
-    return p.modes.size() == 1 || p.modes[0].extent % v == 0;
+      some = true;
+    }
+    return some && (p.modes.size() == 1 || p.modes[0].extent % v == 0);
   }
+  // kOnce: of what is read along the fastest R mode.
+  static std::string once(const Problem &p) { return bits_text(once_along(p, *fastest(p, Role::R), vector_of(p, false))); }
   static Instance instance(const Problem &p) {
-    return make_instance(p, "reduce_rows", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p),
-                                            p.modes.n_of(Role::R) == 1 ? "true" : "false"});
+    return make_instance(p, "reduce_rows", {once(p), p.modes.n_of(Role::R) == 1 ? "true" : "false"});
   }
   static constexpr int kItems = 8;  // at most
   // Two rounds or more for a thread, eight where there are several rows, but no thread idle where there are few outputs.

@@ -6,9 +6,9 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index>
-struct reduce_run : reduce_rows<Map, Op, Acc, Out, Index, true> {
-  using Rows = reduce_rows<Map, Op, Acc, Out, Index, true>;
+template <class Map, class Op, class Acc, class Out, class Index, unsigned kOnce>
+struct reduce_run : reduce_rows<Map, Op, Acc, Out, Index, kOnce, true> {
+  using Rows = reduce_rows<Map, Op, Acc, Out, Index, kOnce, true>;
   using typename Rows::F;
   using typename Rows::State;
 

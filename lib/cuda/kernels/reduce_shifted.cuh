@@ -14,7 +14,7 @@ namespace tcu::cuda {
 
 template <class Map, class Op, class Acc, class Out, class Index>
 struct reduce_shifted {
-  using Strided = reduce_strided<Map, Op, Acc, Out, Index, true>;
+  using Strided = reduce_strided<Map, Op, Acc, Out, Index, true, 0>;
   using F = typename Strided::F;
   using State = typename F::State;
   using T = first_of<typename Map::Inputs>;
@@ -142,8 +142,10 @@ struct ReduceShifted {
            p.reduced() >= kLeast * alignments(p) * (kThreads / lanes(p));
   }
   // Rows that keep three of four threads busy, and parts' states, which are written and read, that are no more than a sixteenth of what
-  // is read.
-  static bool suits(const Problem &p, const Device &) {
+  // is read. What is in the caches, and what is wide, is as fast in single elements.
+  static bool suits(const Problem &p, const Device &d) {
+    const int bytes = bytes_of(p.in[0]);
+    if (bytes > 4 || p.bytes() < (bytes > 2 ? d.l2_bytes : d.l2_bytes / 4)) return false;
     return p.modes[0].extent * 4 >= tiles(p) * lanes(p) * ReduceStrided::widest(p) * 3 &&
            p.kept() <= p.bytes() / (32 * alignments(p) * state_bytes(p));
   }
@@ -165,7 +167,7 @@ struct ReduceShifted {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return ReduceContiguous::instance_of("reduce_shifted", p);
+    return make_instance(p, "reduce_shifted");
   }
 };
 

@@ -9,7 +9,7 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index>
+template <class Map, class Op, class Acc, class Out, class Index, unsigned kOnce>
 struct reduce_small {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
@@ -19,7 +19,7 @@ struct reduce_small {
   static constexpr int kResident = resident<F, kTogether<F, Map> ? 1 : V>(kMost), kItems = 4;
 
   template <class P>
-  TCU_DEVICE static State fold_vector(const P &p, const Pack<V, typename Map::Inputs> &x, Index position, Index at) {
+  TCU_DEVICE static State fold_vector(const P &p, const Pack<V, typename Map::Inputs, kOnce> &x, Index position, Index at) {
     if constexpr (kTogether<F, Map>) {
       State s[1] = {F::identity()};
       append_vector<F, Map, true>(p, s, x, position, at);
@@ -43,7 +43,7 @@ struct reduce_small {
     const auto cell = [&](int k) { return first + (k >> log) * groups + quotient(t, lanes); };
     const auto vector = [&](int k) { return Index((k & (each - 1)) * lanes + lane); };
     const auto there = [&](int k) { return kEven || (cell(k) < n && vector(k) < vectors); };
-    Pack<V, typename Map::Inputs> x[kItems];
+    Pack<V, typename Map::Inputs, kOnce> x[kItems];
     Offsets<N, Index> o[kItems];
 #pragma unroll
     for (int k = 0; k < kItems; ++k) {
@@ -109,8 +109,14 @@ struct ReduceSmall : ReduceContiguous {
     const bool few = ReduceRows::accepts(p) && (p.kept() == 1 || (p.reduced() >= 64 && p.reduced() * p.kept() < 1 << 18));
     // Element by element is faster.
     const int64_t bytes = p.reduced() * p.kept() * bytes_of(p.in[0]);
-    const bool short_work = p.reduced() < 16 && bytes < (p.reduced() <= 3 ? 1 << 24 : 1 << 22);
-    return p.modes.n_of(Role::R) == 1 && !few && !short_work && (ReduceStaged::accepts(p) || !jumps_along(p, *fastest(p, Role::R)));
+    const bool short_work = p.reduced() < 16 && bytes < (p.reduced() <= 3 ? 24 << 20 : p.reduced() < 8 ? 8 << 20 : 4 << 20);
+    const int modes = p.modes.n_of(Role::R);
+    if (modes == 0) return ReduceStaged::accepts(p);
+    const bool apart = p.reduced() < 8 && !ReduceStaged::accepts(p);  // a lane would read here and there
+    if (few || short_work || apart) return false;
+    const Mode &r = *fastest(p, Role::R);
+    const bool rows = modes == 1 || (p.n_inputs == 1 && r.extent >= 6 && p.kept() >= 1500 && !ReduceRows::accepts(p));
+    return rows && (ReduceStaged::accepts(p) || !jumps_along(p, r));
   }
   // One row an output, and vectors throughout; through shared memory rather than by lanes that have nothing to read.
   static bool whole(const Problem &p) {
@@ -136,8 +142,8 @@ struct ReduceSmall : ReduceContiguous {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    constexpr const char *bodies[] = {"reduce_contiguous", "reduce_small", "reduce_staged"};
-    return instance_of(bodies[c.variant], p);
+    if (c.variant == 2) return make_instance(p, "reduce_staged");
+    return make_instance(p, c.variant ? "reduce_small" : "reduce_contiguous", {ReduceRows::once(p)});
   }
 };
 

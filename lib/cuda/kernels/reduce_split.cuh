@@ -12,20 +12,26 @@ namespace tcu::cuda::rows {
 struct ReduceSplit {
   static constexpr int64_t kLeast = 4096;      // elements that a part should have, at the least
   static bool contiguous(const Problem &p) { return p.modes.size() > 0 && p.modes[0].role == Role::R && reads_along(p, p.modes[0]); }
+  // Whether a cell is a tile of outputs, not one.
+  static bool tiled(const Problem &p, const Device &d) { return !contiguous(p) && ReduceStrided::accepts(p, d); }
   // Too few cells to fill the device, and two parts' elements in each.
   static bool accepts(const Problem &p, const Device &d) {
     const int64_t n = cells(p, d);
-    return n > 0 && n < busy(p, d) && p.reduced() * cell_width(p) >= 2 * kLeast;
+    return n > 0 && n < busy(p, d) && p.reduced() * cell_width(p, d) >= 2 * kLeast;
   }
   static bool suits(const Problem &p, const Device &d) {
-    if (!contiguous(p) && ReduceStrided::wide(p)) return ReduceStrided::waits(p, d);
-    return p.reduced() * cell_width(p) * p.n_inputs >= worth(p, d) && (contiguous(p) || !ReduceStrided::narrow(p));
+    if (!tiled(p, d)) return p.reduced() * p.n_inputs >= worth(p, d);
+    if (ReduceStrided::wide(p)) return ReduceStrided::waits(p, d);
+    if (p.reduced() >= 7680) return true;
+    if (!ReduceStrided::many(p, d)) return p.reduced() >= 4096 && p.kept() <= 48;
+    const int64_t rounds = p.reduced() >= 600 ? 45 : 80;  // of all threads that a thread for each multiprocessor makes
+    return p.reduced() * p.kept() >= rounds * kThreads * d.processors;
   }
   // One run to one output, which has a kernel of its own. (Not of 8-bit elements: there five blocks of it would fit where work is cut for
   // four, and some multiprocessors would have more than others.)
   static bool is_run(const Problem &p) { return p.modes.size() == 1 && ReduceRows::accepts(p) && bytes_of(p.in[0]) > 1; }
   // Elements of a cell, of all inputs, for which it pays to have parts: rounds of a block, 8 accesses a thread, that take as long as to
-  // put these together. Several rows that are no whole vectors take a block long: of few outputs they are cut as soon as that is possible.
+  // put these together. Several rows that are no whole vectors take a block long, the more so if they are short.
   static int64_t worth(const Problem &p, const Device &d) {
     const bool along = contiguous(p), list = ReduceRows::accepts(p) || p.modes.n_of(Role::R) == 1;
     const int64_t round = 8 * kThreads, vectors = round * vector_of(p, false);
@@ -33,19 +39,20 @@ struct ReduceSplit {
       bool is;
       int64_t elements;
     } kinds[] = {
-        {is_run(p), 2 * kLeast},  // its kernel is the shorter one without parts too
-        {along && list, (bytes_of(p.in[0]) > 1 ? 2 : 3) * vectors},
-        {along && 8 * p.kept() <= busy(p, d), 2 * kLeast},
+        {is_run(p), (vector_of(p, false) > 2 ? 2 : 3) * kLeast},  // its kernel is the shorter one without parts too
+        {along && list && p.kept() >= d.processors, 16 * vectors},
+        {along && list, (vector_of(p, false) > 2 ? 2 : 3) * vectors},
+        {along && p.modes[0].extent < 32, 2 * kLeast},
+        {along && 8 * p.kept() <= busy(p, d), p.modes[0].extent < 200 ? 2 * kLeast : std::max(vectors, 2 * kLeast)},
         {along, std::max(2 * vectors, 8 * kLeast)},
-        {p.reduced() < kLeast, 16 * round},
-        {true, 6 * round},
+        {true, 2 * kLeast},  // element by element
     };
     return std::find_if(std::begin(kinds), std::end(kinds), [](const auto &k) { return k.is; })->elements;
   }
   // Blocks that keep the memory busy: half of those that a multiprocessor holds where a thread has eight vectors in flight and little to
   // do with them.
   static int64_t busy(const Problem &p, const Device &d) {
-    const int v = contiguous(p) ? 1 : ReduceStrided::vector(p);
+    const int v = tiled(p, d) ? ReduceStrided::vector(p) : 1;
     const int64_t blocks = resident("reduce.split", p, d, v);
     const bool half = v > 1 && !appends(p) && rows_in_flight(p.n_inputs, v, state_bytes(p), bytes_of(p.in[0]), false) == 8;
     return half ? blocks / 2 : blocks;
@@ -55,13 +62,10 @@ struct ReduceSplit {
     return std::min(persistent_grid(row, p, d, INT32_MAX), int64_t(d.processors) * resident_blocks(p, 4, states));
   }
   // Outputs in one cell.
-  static int64_t cell_width(const Problem &p) {
-    return contiguous(p) ? 1 : lanes(p) * ReduceStrided::vector(p);
-  }
-  // Outputs, or tiles of them; 0 where neither body fits.
+  static int64_t cell_width(const Problem &p, const Device &d) { return tiled(p, d) ? lanes(p) * ReduceStrided::vector(p) : 1; }
+  // Outputs, or tiles of them.
   static int64_t cells(const Problem &p, const Device &d) {
-    if (contiguous(p)) return p.kept();
-    return ReduceStrided::accepts(p, d) ? ceil_div(ReduceStrided::vectors(p), lanes(p)) : 0;
+    return tiled(p, d) ? ceil_div(ReduceStrided::vectors(p), lanes(p)) : p.kept();
   }
   static int lanes(const Problem &p) {  // such that a block has several rows
     return ReduceStrided::lanes_for(p, kThreads / std::max(ReduceStrided::vector(p), 2));
@@ -95,6 +99,9 @@ struct ReduceSplit {
         c.detail = int(ceil_div(parts_for(cells(p, d), busy(p, d), p.reduced() / kLeast), rows));
         units = rows * c.detail, elements = ceil_div(extent, c.detail);
       }
+    } else if (!tiled(p, d)) {
+      c.variant = 5, c.lanes = kThreads, c.vector = 1;
+      units = p.reduced(), elements = 1;
     } else {
       c.variant = ReduceStrided::wide(p) ? 2 : 1;
       c.lanes = lanes(p), c.vector = ReduceStrided::vector(p);
@@ -110,10 +117,10 @@ struct ReduceSplit {
     const int64_t trip = std::max<int64_t>(kPartBytes * kThreads / (width * state_bytes(p)), 1);
     if (const int64_t whole = parts / trip * trip; whole * 8 > parts * 7) parts = whole;
     c.chunk = turn > 0 && n <= 16 && units >= 2 * turn * parts ? turn : ceil_div(units, parts);
-    c.split = c.variant >= 3 ? parts : std::min(parts, ceil_div(units, c.chunk));
+    c.split = c.variant == 3 || c.variant == 4 ? parts : std::min(parts, ceil_div(units, c.chunk));
     c.grid = std::min<int64_t>(n * c.split, INT32_MAX);
     if (c.split > 1) {
-      const bool published = contiguous(p);  // else tickets, and the states in the rest
+      const bool published = !tiled(p, d);  // else tickets, and the states in the rest
       c.zeroed_bytes = size_t(counter_bytes(n) + (published ? n * c.split * published_words(state_bytes(p)) * 8 : 0));
       c.workspace_bytes = c.zeroed_bytes + (published ? 0 : size_t(n * c.split * width * state_bytes(p)));
       c.leaves_zero = true;
@@ -121,7 +128,8 @@ struct ReduceSplit {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    if (c.variant == 4) return ReduceContiguous::instance_of("reduce_run", p);
+    if (c.variant == 4) return make_instance(p, "reduce_run", {ReduceRows::once(p)});
+    if (c.variant == 5) return make_instance(p, "reduce_general");
     return c.variant == 0 || c.variant == 3 ? ReduceContiguous::instance(p, c) : ReduceStrided::instance(p, c);
   }
 };

@@ -159,8 +159,7 @@ struct ReduceTcuRecurrence : ReduceTcuChain {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "reduce_tcu_chain",
-                         {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p), "Chain::recurrence", "false"});
+    return make_instance(p, "reduce_tcu_chain", {"Chain::recurrence", "false"});
   }
 };
 
@@ -180,8 +179,7 @@ struct ReduceTcuOnePass : ReduceTcuChain {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "reduce_tcu_chain", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p),
-                                                 kSplit ? "Chain::split" : "Chain::single_pass",
+    return make_instance(p, "reduce_tcu_chain", {kSplit ? "Chain::split" : "Chain::single_pass",
                                                  p.determinism == Determinism::any_order ? "true" : "false"});
   }
 };

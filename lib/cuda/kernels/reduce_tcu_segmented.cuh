@@ -287,13 +287,13 @@ struct ReduceTcuSegmented {
   // integers of lengths that reduce.small takes long for, up to 1.1 times where they come from the memory; and 8-bit floats, of which
   // ordinary cores take some three instructions each and these ten for 16 (eight conversions, two products): of 64 and 1024, 2^30 in all,
   // 266 and 243 us for 478 and 464.
-  // And rows of 16-bit floats that begin anywhere, too long for reduce.small's tiles: 16384 rows of 1025 to 1676 of 10001, 12.5 to 15.9 us
+  // And rows of 8 and 16 bits that begin anywhere, too long for reduce.small's tiles: 16384 rows of 1025 to 1676 of 10001, 12.5 to 15.9 us
   // for 17.1 to 24.2; where they come from the memory from 5001 elements on, 135 for 141 (of 2049 184 for 138).
   static bool suits(const Problem &p, const Device &d) {
     if (!whole(p)) {
-      const int64_t n = p.reduced(), least = p.kept() * n > d.l2_bytes ? 4096 : 1024;
-      const bool parts = ReduceSplit::accepts(p, d) && ReduceSplit::suits(p, d);
-      return p.n_inputs == 1 && bytes_of(p.in[0]) == 2 && n > least && n <= 32768 && !parts;
+      const int64_t n = p.reduced(), bytes = bytes_of(p.in[0]), least = bytes == 1 || p.kept() * n > d.l2_bytes ? 4096 : 1024;
+      if (p.n_inputs > 1 || bytes > 2 || n <= least) return false;
+      return !(ReduceSplit::accepts(p, d) && ReduceSplit::suits(p, d));
     }
     const int64_t bytes = p.reduced() * bytes_of(p.in[0]);
     if (p.n_inputs == 2) return bytes <= 2048;
@@ -350,8 +350,7 @@ struct ReduceTcuSegmented {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "reduce_tcu_segmented",
-                         {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p), whole(p) ? "false" : "true"});
+    return make_instance(p, "reduce_tcu_segmented", {whole(p) ? "false" : "true"});
   }
 };
 

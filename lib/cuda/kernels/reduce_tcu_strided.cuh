@@ -20,7 +20,7 @@ struct reduce_tcu_strided {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
   using Sums = ColumnSums<T>;
-  using Parts = reduce_strided<Map, Op, Acc, Out, Index, true>;
+  using Parts = reduce_strided<Map, Op, Acc, Out, Index, true, 0>;
   static constexpr int kResident = 2, kWarps = kThreads / 32, kProducts = kStridedPieces / Sums::kRows;
   static constexpr int kWidth = 8 * Sums::kColumns, kRound = 4 * kStridedPieces;  // columns of a tile; rows of a warp's turn
   static_assert(kProducts <= Sums::kMost);
@@ -109,7 +109,7 @@ struct ReduceTcuStrided {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "reduce_tcu_strided", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, "reduce_tcu_strided");
   }
 };
 

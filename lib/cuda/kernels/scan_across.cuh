@@ -173,9 +173,7 @@ struct ScanLines {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    std::vector<std::string> arguments = {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)};
-    if (c.variant) arguments.push_back(std::to_string(c.vector));
-    return make_instance(p, c.variant ? "scan_across" : "scan_along", arguments);
+    return c.variant ? make_instance(p, "scan_across", {std::to_string(c.vector)}) : make_instance(p, "scan_along");
   }
 };
 

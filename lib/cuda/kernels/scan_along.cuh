@@ -90,7 +90,7 @@ struct ScanGeneral {
   }
   static LaunchConfig configure(const Problem &p, const Device &d) { return configure_row("scan.general", p, d); }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "scan_along", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, "scan_along");
   }
 };
 

@@ -370,7 +370,7 @@ struct scan_columns {
 namespace tcu::cuda::rows {
 
 struct ScanColumns {
-  static constexpr int64_t kBrief = 288;  // steps
+  static constexpr int kWholeRow = 192;  // bytes of a row, up to which a tile has all of it
   struct Shape {
     int64_t width, height, tiles, strips;
     int vector, across, detail, shared_bytes;
@@ -398,7 +398,7 @@ struct ScanColumns {
     // All of a row, where it is short; else strips of it, of 256 bytes of each operand, or 128 where there would be few: copies of 128
     // bytes move 6 % less in the same time.
     const auto strips_of = [&](int64_t width) { return ceil_div(extent, width) * outer; };
-    if (extent * widest <= 192) s.width = extent;
+    if (extent * widest <= kWholeRow) s.width = extent;
     else flat = false, s.width = std::min(256 / least, 512 / widest), s.width /= strips_of(s.width) >= 8 * kManyStrips ? 1 : 2;
     s.by_machine = true;
     for (int k = 0; k <= p.n_inputs; ++k) s.by_machine &= by_machine(p, k, flat);
@@ -458,15 +458,24 @@ struct ScanColumns {
     const Shape s = shape(p, d);
     return s.tiles * s.strips < INT32_MAX / 2 && s.shared_bytes <= d.shared_bytes - 2048;
   }
-  // Not short columns, of which a tile would hold few elements, nor rows that begin anywhere, where threads enough read them one by one;
-  // nor columns that a thread goes down before a block has its tile and has handed on what it leads to, but where they are many and
-  // narrow (H200, 1,000 random problems: 1.1 to 1.7 times as long).
+  // Not short columns, of which a tile would hold few elements, nor rows that begin anywhere, where threads enough read them one by one.
   static bool suits(const Problem &p, const Device &d) {
-    if (fastest(p, Role::S)->extent <= kBrief && (bytes_of(p.in[0]) >= 4 || p.bytes() < 20 << 20)) return false;
+    if (brief(p, d)) return false;
     const Shape s = shape(p, d);
     const bool long_enough = s.width * s.height * tile_bytes(p) >= kColumnBytes / 4;
-    return long_enough && (s.by_machine || p.kept() < int64_t(d.processors) * 64);
+    return (long_enough || tall(p)) && (s.by_machine || p.kept() < int64_t(d.processors) * 64);
   }
+  // Whether threads go down their columns, as scan.lines' do, before a block has its tile and has handed on what that leads to. Of 135
+  // random problems with more than 16 steps scan.lines was faster in 118, slower in 6 (H200).
+  static bool brief(const Problem &p, const Device &d) {
+    const int64_t n = fastest(p, Role::S)->extent;
+    if (n > 720 || tall(p)) return false;
+    if (n > 288) return !whole_rows(p) && 2 * ScanLines::configure(p, d).grid >= d.processors;
+    return vector_of(p, true) <= 4 || p.bytes() < 20 << 20;
+  }
+  static bool whole_rows(const Problem &p) { return p.modes[0].extent * 16 / vector_of(p, true) <= kWholeRow; }
+  // A few columns of narrow elements, in which scan.lines' threads would take turns.
+  static bool tall(const Problem &p) { return whole_rows(p) && vector_of(p, true) >= 4 && fastest(p, Role::S)->extent >= 144; }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const Shape s = shape(p, d);
     LaunchConfig c;
@@ -481,7 +490,7 @@ struct ScanColumns {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return make_instance(p, "scan_columns", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p), std::to_string(c.vector)});
+    return make_instance(p, "scan_columns", {std::to_string(c.vector)});
   }
 };
 

@@ -283,7 +283,7 @@ struct ScanLookback {
     c.zeroed_bytes = c.workspace_bytes = size_t(16 + 2 * tiles * published_words(scan_state_bytes(p)) * 8);
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "scan_lookback", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, "scan_lookback");
   }
 };
 

@@ -286,7 +286,7 @@ struct ScanTcuMatmulscan {
     for (int level = top; level >= 0; --level) launch_level(level, true);
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "scan_tcu_matmulscan", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p), std::to_string(S)});
+    return make_instance(p, "scan_tcu_matmulscan", {std::to_string(S)});
   }
 };
 

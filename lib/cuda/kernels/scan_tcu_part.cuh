@@ -245,7 +245,7 @@ struct ScanTcu {
   }
   static bool fits(const Problem &p, const Device &d) { return tile(p) * tile_bytes(p) <= d.shared_bytes - 2048; }
   static std::vector<std::string> arguments(const Problem &p, const LaunchConfig &c) {
-    return {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p), across(c)};
+    return {across(c)};
   }
 };
 

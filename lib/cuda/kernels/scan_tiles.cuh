@@ -157,7 +157,7 @@ struct ScanTiles {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "scan_tiles", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, "scan_tiles");
   }
 };
 

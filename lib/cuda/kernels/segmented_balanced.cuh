@@ -422,7 +422,7 @@ struct SegmentedBalanced {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "segmented_balanced", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, "segmented_balanced");
   }
 };
 

@@ -78,7 +78,7 @@ struct SegmentedGeneral {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "segmented_general", {fold_text(p), type_text(p.acc), storage_text(p.out), index_text(p)});
+    return make_instance(p, "segmented_general");
   }
 };
 
