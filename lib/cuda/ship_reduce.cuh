@@ -5,6 +5,7 @@
 #include "kernels/reduce_general.cuh"
 #include "kernels/reduce_rows.cuh"
 #include "kernels/reduce_run.cuh"
+#include "kernels/reduce_scattered.cuh"
 #include "kernels/reduce_shifted.cuh"
 #include "kernels/reduce_small.cuh"
 #include "kernels/reduce_staged.cuh"
@@ -42,6 +43,8 @@ void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const E
   if constexpr (kMuchUsed) {
     t.add("reduce_rows", {fold, acc, out, index, "0u", "false"}, expr, {in},
           kernel_address<&entry<reduce_rows<Map, Op_, Acc, Out, int32_t, 0, false>>>());
+    t.add("reduce_scattered", {fold, acc, out, index}, expr, {in},
+          kernel_address<&entry<reduce_scattered<Map, Op_, Acc, Out, int32_t>>>());
     t.add("segmented_general", {fold, acc, out, index}, expr, {in},
           kernel_address<&entry<segmented_general<Map, Op_, Acc, Out, int32_t>>>());
     t.add("segmented_balanced", {fold, acc, out, index}, expr, {in},

@@ -11,7 +11,7 @@ namespace tcu::cuda {
 template <class F, class Out, int N, class Index, class P, class Share>
 TCU_DEVICE void for_groups(const P &p, Share share) {
   TCU_SHARED(typename F::State, shared, 32);
-  const int lanes = p.lanes, groups = quotient(int(blockDim.x), lanes);
+  const int lanes = p.lanes, groups = quotient(kThreads, lanes);
   const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes);
   const Index split = Index(p.split), n = Index(p.kept) * split;
 #pragma unroll 1

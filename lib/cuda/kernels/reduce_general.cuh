@@ -1,9 +1,9 @@
-// reduce.general: any modes, any strides, no R mode too: what no other row takes; reduce.tiny; reduce.split (variant 5).
+// reduce.general: any modes, any strides, no R mode too: what no other row takes; and reduce.tiny.
 // p.lanes threads (a power of two up to the block) work on one output, element by element: each decodes its place among all
 // R modes. Neighbouring lanes take neighbouring elements of the fastest R mode.
-// With p.split > 1 (lanes == block) a part is p.chunk elements (device/split.cuh).
 #pragma once
-#include "device/groups.cuh"
+#include "device/map.cuh"
+#include "device/fold.cuh"
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
@@ -33,16 +33,25 @@ struct reduce_general {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    for_groups<F, Out, N, Index>(p, [&](const Offsets<N, Index> &o, Index part, int lane, int lanes) {
-      const Index folded = Index(p.folded), begin = p.split > 1 ? part * Index(p.chunk) : 0;
-      const Index end = p.split > 1 && folded - begin > Index(p.chunk) ? begin + Index(p.chunk) : folded;
-      State s = F::identity();
-      Index r = begin + lane;
+    TCU_SHARED(State, shared, 32);
+    const int lanes = p.lanes, groups = quotient(int(blockDim.x), lanes);
+    const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes);
+    const Index n = Index(p.kept), folded = Index(p.folded), step = Index(gridDim.x) * groups;
 #pragma unroll 1
-      for (; r + lanes < end; r += 2 * lanes) add<2>(p, s, o, r, lanes);
-      if (r < end) add<1>(p, s, o, r, lanes);
-      return s;
-    });
+    for (Index first = Index(blockIdx.x) * groups; first < n; first += step) {
+      const Index cell = first + group;
+      Offsets<N, Index> o;
+      State s = F::identity();
+      if (cell < n) {
+        decode(o, p, 0, p.n_kept, cell);
+        Index r = lane;
+#pragma unroll 1
+        for (; r + lanes < folded; r += 2 * lanes) add<2>(p, s, o, r, lanes);
+        if (r < folded) add<1>(p, s, o, r, lanes);
+      }
+      s = combine_group<F>(s, lanes, shared);
+      if (cell < n && lane == 0) store_result<F, Out>(p, o.out, s, p.folded);
+    }
   }
 };
 

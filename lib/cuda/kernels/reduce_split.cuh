@@ -1,7 +1,7 @@
 // reduce.split: few outputs with many elements each ('R', 'R K', 'K R' and so on).
-// The elements of one output (contiguous, variants 0, 3 and 4) or of a tile of neighbouring outputs (strided, variants 1 and 2) are
-// cut into parts, a block each, so that the whole device has work. The bodies are those of reduce.contiguous and reduce.strided; how
-// parts are put together is in device/split.cuh.
+// The elements of one output (contiguous, variants 0, 3 and 4; here and there, variant 5) or of a tile of neighbouring outputs (strided,
+// variants 1 and 2) are cut into parts, a block each, so that the whole device has work. The bodies are those of reduce.contiguous,
+// reduce.general and reduce.strided; how parts are put together is in device/split.cuh.
 #pragma once
 #include "kernels/reduce_contiguous.cuh"
 #include "kernels/reduce_strided.cuh"
@@ -129,7 +129,7 @@ struct ReduceSplit {
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
     if (c.variant == 4) return make_instance(p, "reduce_run", {ReduceRows::once(p)});
-    if (c.variant == 5) return make_instance(p, "reduce_general");
+    if (c.variant == 5) return make_instance(p, "reduce_scattered");
     return c.variant == 0 || c.variant == 3 ? ReduceContiguous::instance(p, c) : ReduceStrided::instance(p, c);
   }
 };
