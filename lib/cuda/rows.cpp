@@ -20,6 +20,7 @@
 #include "kernels/reduce_strided.cuh"
 #include "kernels/reduce_tcu_chain.cuh"
 #include "kernels/reduce_tcu_segmented.cuh"
+#include "kernels/reduce_tcu_staged.cuh"
 #include "kernels/reduce_tcu_strided.cuh"
 #include "kernels/reduce_virtual.cuh"
 #include "kernels/scan_across.cuh"
@@ -162,6 +163,7 @@ constexpr Kernel table[] = {
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
     row<rows::BroadcastSlidingShared>("broadcast.sliding_shared", Family::broadcast),  // after what takes everything: for pins alone
     row<rows::ReduceTiny>("reduce.tiny", Family::reduce),
+    row<rows::ReduceTcuStaged>("reduce.tcu.staged", Family::reduce),
     row<rows::ReduceTcuSegmented>("reduce.tcu.segmented", Family::reduce),
     row<rows::ReduceTcuStrided>("reduce.tcu.strided", Family::reduce),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),

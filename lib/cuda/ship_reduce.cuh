@@ -11,6 +11,7 @@
 #include "kernels/reduce_staged.cuh"
 #include "kernels/reduce_strided.cuh"
 #include "kernels/reduce_tcu_segmented.cuh"
+#include "kernels/reduce_tcu_staged.cuh"
 #include "kernels/reduce_tcu_strided.cuh"
 #include "kernels/segmented_balanced.cuh"
 #include "kernels/segmented_general.cuh"
@@ -55,7 +56,13 @@ template <class Op_, class In, class Acc, class Out, bool kMuchUsed>
 void ship_fold(ShippedTable &t, const char *op) {
   ship_fold_of<Op_, Acc, Out, kMuchUsed, Identity<In>>(t, op, Expr::identity(), dtype_of<In>::value);
 }
-// Sums on tensor cores, of segments that are whole pieces.
+// Sums on tensor cores, of segments that begin anywhere.
+template <class In, class Sum, class Out>
+void ship_tcu_staged(ShippedTable &t) {
+  t.add("reduce_tcu_staged", {"fold::sum", text_of<Sum>(), text_of<Out>(), "int32_t"}, Expr::identity(), {dtype_of<In>::value},
+        kernel_address<&entry<reduce_tcu_staged<Identity<In>, fold::sum, Sum, Out, int32_t>>>());
+}
+// And of those that are whole pieces.
 template <class In, class Sum>
 void ship_tcu(ShippedTable &t) {
   const std::string sum = text_of<Sum>(), index = "int32_t";
@@ -63,6 +70,7 @@ void ship_tcu(ShippedTable &t) {
         kernel_address<&entry<reduce_tcu_segmented<Identity<In>, fold::sum, Sum, Sum, int32_t, false>>>());
   t.add("reduce_tcu_strided", {"fold::sum", sum, sum, index}, Expr::identity(), {dtype_of<In>::value},
         kernel_address<&entry<reduce_tcu_strided<Identity<In>, fold::sum, Sum, Sum, int32_t>>>());
+  ship_tcu_staged<In, Sum, Sum>(t);
 }
 template <class In, class Sum>
 void ship_folds(ShippedTable &t) {

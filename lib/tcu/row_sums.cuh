@@ -26,6 +26,8 @@ struct RowSums {
   TCU_WARP void add(const Piece &x) { I::multiply(d, x.word, mma::ConstantB<T>::ones().words); }
   // Of the quad; all its lanes have it.
   TCU_WARP Sum sum() const { return d[0] + d[2]; }
+  // Of one of its two rows: 0, of words 0 and 2 of its lanes' pieces, or 1, of words 1 and 3.
+  TCU_WARP Sum sum_of_row(int row) const { return row ? d[2] : d[0]; }
 
   // Each element times the one at its place in w (Dakkak et al., 2.4). B's column q is what quad q has, so that the sum of a quad with its
   // own weights is on D's diagonal; the elements are in row q alone, since the row eight further down would want a second column. Not to be
@@ -42,8 +44,8 @@ struct RowSums {
     return __shfl_sync(0xffffffffu, quad & 1 ? d[1] : d[0], 4 * quad + quad / 2);
   }
 
-  // For half a quad each, lanes 0 and 1 and lanes 2 and 3: the first pair's elements go to one of the quad's two rows, the second's to the
-  // other, zeros where they would meet. Not to be mixed with add.
+  // For half a quad each, lanes 0 and 1 and lanes 2 and 3: the first pair's elements go to the quad's row 0, the second's to row 1, zeros
+  // where they would meet (sum_of_row). Not to be mixed with add.
   TCU_WARP void add_by_pairs(const Piece &x, bool second) {
     const uint32_t mask = second ? ~0u : 0u;
 #pragma unroll
@@ -52,7 +54,6 @@ struct RowSums {
       I::multiply(d, a, mma::ConstantB<T>::ones().words);
     }
   }
-  TCU_WARP Sum sum_of_pair(bool second) const { return second ? d[2] : d[0]; }
 
   // For each lane by itself, two pieces x0 and x1 of each: D's column q is what lane q of the quad has in x0, column 4 + q what it has in
   // x1. B's columns select: a quad's sums are all NaN where one of its elements is not finite. Not to be mixed with add.

@@ -39,7 +39,7 @@ template <class T> TCU_WARP float reduce_16(const Piece &x) {
   const bool second = lane() & 2;
   RowSums<T> sums;
   sums.add_by_pairs(x, second);
-  return sums.sum_of_pair(second);
+  return sums.sum_of_row(second);
 }
 // Reduction_256: of the whole tile, to every lane.
 template <class T> TCU_WARP float reduce_256(const Piece &x) {
@@ -58,7 +58,7 @@ template <class T> TCU_WARP float reduce_16n(const T *from, int64_t stride, int 
   for (int i = 0; i < n;) {
     RowSums<T> sums;
     for (const int end = chain_end<T>(i, n); i < end; ++i) sums.add_by_pairs(piece_at(mine + int64_t(i) * 16), second);
-    total += sums.sum_of_pair(second);
+    total += sums.sum_of_row(second);
   }
   return total;
 }

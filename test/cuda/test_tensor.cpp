@@ -16,6 +16,7 @@ struct Kind {
   tcu_dtype_t in, out;
 };
 const char *const of_all[] = {"reduce.tcu.recurrence", "reduce.tcu.single_pass", "reduce.tcu.split"};
+const char *const of_rows[] = {"reduce.tcu.segmented", "reduce.tcu.staged"};  // of segments one after another
 const Kind kinds[] = {{TCU_REDUCE_SUM, TCU_FLOAT16, TCU_FLOAT16}, {TCU_REDUCE_SUM, TCU_BFLOAT16, TCU_FLOAT32},
                       {TCU_REDUCE_MEAN, TCU_FLOAT16, TCU_FLOAT32}, {TCU_REDUCE_SUM, TCU_INT8, TCU_INT64},
                       {TCU_REDUCE_SUM, TCU_UINT8, TCU_INT64},     {TCU_REDUCE_SUM, TCU_FLOAT32, TCU_FLOAT32},
@@ -97,7 +98,8 @@ TEST_CASE("cuda: sums on tensor cores, of segments of any length", "[cuda][tenso
       for (const int64_t count : {int64_t(1), int64_t(37), support::pick(rng, 38, 700)}) {
         if (count * length > (api::emulated() ? 20000 : 4000000)) continue;
         for (const int64_t gap : {0, 16, 3})
-          runs += sums_are_right("reduce.tcu.segmented", k, {length, count, gap}, 0, [&](int64_t) { return small(rng, k); });
+          for (const char *kernel : of_rows)
+            runs += sums_are_right(kernel, k, {length, count, gap}, 0, [&](int64_t) { return small(rng, k); });
       }
     });
   CHECK(runs > 100);
@@ -208,6 +210,7 @@ TEST_CASE("cuda: sums on tensor cores, one element that is not finite, in every 
         const double special = specials[at % 4];
         const auto value = [&](int64_t i) { return i == at ? special : double(i % 9) - 4; };
         REQUIRE(sums_are_right("reduce.tcu.segmented", k, {length, count}, 0x1p-20, value));
+        if (in != TCU_FLOAT32) REQUIRE(sums_are_right("reduce.tcu.staged", k, {length, count}, 0x1p-20, value));
         if (length % 8 || in == TCU_FLOAT32) continue;
         REQUIRE(sums_are_right("reduce.tcu.strided", k, {count / v * v, length, 0, true}, 0x1p-20, value));
         if (length == 16 && v == 8) REQUIRE(sums_are_right(of_all[at % 3], k, {all, 1}, 0x1p-20, value));
@@ -236,9 +239,31 @@ TEST_CASE("cuda: sums on tensor cores against float64", "[cuda][tensor]") {
       };
       check("reduce.tcu.segmented", false);
       if (in == TCU_FLOAT32) continue;
+      if (length < n && length * tcu_dtype_bytes(in) <= 1 << 15) check("reduce.tcu.staged", false);
       if (length < n) check("reduce.tcu.strided", true);
       else if (tcu_dtype_bytes(in) == 2)
         for (const char *kernel : of_all) check(kernel, false);
+    }
+  }
+}
+
+// The last piece of a long segment, of which some is not the segment's: all is 0 but the last three elements. Needs a GPU with 2 GB;
+// test_cuda "[large]".
+TEST_CASE("cuda: sums on tensor cores, the end of a long segment", "[.][large]") {
+  NEEDS_CUDA();
+  for (const int64_t n : {(int64_t(3) << 26) + 3, (int64_t(1) << 28) + 5, (int64_t(7) << 26) + 7}) {
+    std::vector<uint16_t> elements(size_t(n), 0);
+    std::fill(elements.end() - 3, elements.end(), 0x3c00);
+    const int64_t single = 1;
+    api::Memory all(elements), y(std::vector<float>{-1});
+    const tcu_tensor_t in{all.data, &n, nullptr, TCU_FLOAT16, 1}, out{y.data, &single, nullptr, TCU_FLOAT32, 1};
+    for (const std::string &kernel : kernels("reduce")) {
+      const int32_t dim = 0;
+      tcu_options_t options = TCU_OPTIONS_INIT;
+      if (!kernel.empty()) options.kernel = kernel.c_str();
+      if (tcu_reduce(context(), &out, TCU_REDUCE_SUM, nullptr, 1, &in, 1, &dim, &options) == TCU_ERROR_KERNEL) continue;
+      INFO((kernel.empty() ? "the planner's" : kernel) << ", " << n << " elements");
+      CHECK(y.get<float>(1)[0] == 3);
     }
   }
 }

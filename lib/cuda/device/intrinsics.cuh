@@ -62,6 +62,27 @@ TCU_DEVICE int opaque(int n) {
   return n;
 }
 
+// Shared memory from an address on that the compiler keeps: that of an array it makes anew at every access, of four instructions.
+class SharedLines {
+#if TCU_DEVICE_CODE
+  unsigned from;
+
+ public:
+  TCU_DEVICE explicit SharedLines(const void *lines) : from(unsigned(opaque(int(__cvta_generic_to_shared(lines))))) {}
+  TCU_DEVICE uint4 at(int byte) const {  // a multiple of 16
+    uint4 x;
+    asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(x.x), "=r"(x.y), "=r"(x.z), "=r"(x.w) : "r"(from + byte) : "memory");
+    return x;
+  }
+#else
+  const void *from;
+
+ public:
+  TCU_DEVICE explicit SharedLines(const void *lines) : from(lines) {}
+  TCU_DEVICE uint4 at(int byte) const { return static_cast<const uint4 *>(from)[byte / 16]; }
+#endif
+};
+
 template <int Bytes> struct word_of;
 template <> struct word_of<1> { using type = unsigned char; };
 template <> struct word_of<2> { using type = unsigned short; };

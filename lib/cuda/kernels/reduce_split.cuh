@@ -40,7 +40,7 @@ struct ReduceSplit {
       int64_t elements;
     } kinds[] = {
         {is_run(p), (vector_of(p, false) > 2 ? 2 : 3) * kLeast},  // its kernel is the shorter one without parts too
-        {along && list && p.kept() >= d.processors, 16 * vectors},
+        {along && list && p.kept() >= d.processors, 12 * vectors},
         {along && list, (vector_of(p, false) > 2 ? 2 : 3) * vectors},
         {along && p.modes[0].extent < 32, 2 * kLeast},
         {along && 8 * p.kept() <= busy(p, d), p.modes[0].extent < 200 ? 2 * kLeast : std::max(vectors, 2 * kLeast)},

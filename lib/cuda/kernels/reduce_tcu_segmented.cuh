@@ -16,8 +16,8 @@
 #pragma once
 #include "device/bulk.cuh"
 #include "device/groups.cuh"
+#include "device/piece.cuh"
 #include "device/total.cuh"
-#include "tcu/row_sums.cuh"
 
 namespace tcu::cuda {
 // Blocks that spill nothing.
@@ -79,11 +79,8 @@ struct reduce_tcu_segmented {
   TCU_DEVICE static void cut(const P &p, const Segment &s, Index at, Piece &x) {
     if constexpr (kDense) {
       const Index before = s.ahead - at * E, left = Index(p.folded) + before;  // elements of x that come before it, and up to its end
-      if (before <= 0 && left >= E) return;
-      constexpr int kBits = 8 * int(sizeof(T));
-      const int end = left < E ? int(left) * kBits : 128, begin = int(before) * kBits;
-#pragma unroll
-      for (int w = 0; w < 4; ++w) x.word[w] &= lowest_bits(end - 32 * w) & ~lowest_bits(begin - 32 * w);
+      constexpr int kBytes = int(sizeof(T));
+      if (before > 0 || left < E) keep_bytes(x, before > 0 ? int(before) * kBytes : 0, left < E ? int(left) * kBytes : 16);
     }
   }
 
@@ -101,7 +98,7 @@ struct reduce_tcu_segmented {
   }
   TCU_DEVICE static State sum_of(const Sums &sums, bool pairs) {
     if constexpr (kWeighted) return State(sums.weighted_sum(int(threadIdx.x) % 32));
-    else if constexpr (kHasPairs) return State(pairs ? sums.sum_of_pair(threadIdx.x & 2) : sums.sum());
+    else if constexpr (kHasPairs) return State(pairs ? sums.sum_of_row(threadIdx.x & 2) : sums.sum());
     else return State(sums.sum());
   }
 
@@ -287,18 +284,18 @@ struct ReduceTcuSegmented {
   // integers of lengths that reduce.small takes long for, up to 1.1 times where they come from the memory; and 8-bit floats, of which
   // ordinary cores take some three instructions each and these ten for 16 (eight conversions, two products): of 64 and 1024, 2^30 in all,
   // 266 and 243 us for 478 and 464.
-  // And rows of 8 and 16 bits that begin anywhere, too long for reduce.small's tiles: 16384 rows of 1025 to 1676 of 10001, 12.5 to 15.9 us
-  // for 17.1 to 24.2; where they come from the memory from 5001 elements on, 135 for 141 (of 2049 184 for 138).
+  // And rows of 8 and 16 bits that begin anywhere, where reduce.tcu.staged is not faster: 2 to 8 MB of odd lengths, of 65 elements 3.7 to
+  // 5.0 us for 4.5 to 6.7, of 777 3.3 to 6.6 for 3.2 to 9.6; of other lengths from 1500 on 3.2 to 6.8 for 3.9 to 7.2.
   static bool suits(const Problem &p, const Device &d) {
     if (!whole(p)) {
-      const int64_t n = p.reduced(), bytes = bytes_of(p.in[0]), least = bytes == 1 || p.kept() * n > d.l2_bytes ? 4096 : 1024;
+      const int64_t n = p.reduced(), bytes = bytes_of(p.in[0]), least = n % 2 ? 64 : 1024;
       if (p.n_inputs > 1 || bytes > 2 || n <= least) return false;
       return !(ReduceSplit::accepts(p, d) && ReduceSplit::suits(p, d));
     }
     const int64_t bytes = p.reduced() * bytes_of(p.in[0]);
     if (p.n_inputs == 2) return bytes <= 2048;
     if (bytes_of(p.in[0]) != 1 || p.kept() * bytes < 4 * d.l2_bytes) return false;
-    return is_float8(p.in[0]) || (bytes >= 1024 && bytes <= 4096);
+    return is_float8(p.in[0]) ? bytes != 48 : bytes >= 1024 && bytes <= 4096;
   }
 
   // Whether the second input is the same for every segment; products of 16-bit floats are float32, as those of the tensor cores.
