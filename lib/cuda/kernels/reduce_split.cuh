@@ -23,7 +23,8 @@ struct ReduceSplit {
     if (!tiled(p, d)) return p.reduced() * p.n_inputs >= worth(p, d);
     if (ReduceStrided::wide(p)) return ReduceStrided::waits(p, d);
     if (p.reduced() >= 7680) return true;
-    if (!ReduceStrided::many(p, d)) return p.reduced() >= 4096 && p.kept() <= 48;
+    // reduce.general, which else has them, takes 4 us for every million elements.
+    if (!ReduceStrided::many(p, d)) return p.reduced() >= (p.reduced() * p.kept() >= 1 << 21 ? 1024 : p.kept() <= 48 ? 4096 : 7680);
     const int64_t rounds = p.reduced() >= 600 ? 45 : 80;  // of all threads that a thread for each multiprocessor makes
     return p.reduced() * p.kept() >= rounds * kThreads * d.processors;
   }

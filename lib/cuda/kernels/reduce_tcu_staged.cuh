@@ -132,13 +132,22 @@ struct ReduceTcuStaged {
   }
   // What is read as fast wherever it begins, on an H200: 2^28 float16 in segments of 33, 129, 257, 1025 took 182, 209, 215, 179 us on ordinary
   // cores and take 147, 122, 122, 120. Not where these read 8 bytes at a time in short segments and add what they read with little work
-  // (float16 of 100: 121 for 122), nor whole pieces, but of 8-bit floats that are no power of two; nor what is so little that waiting for
-  // one tile is long (2 MB: 4.6 for 3.3), or what reduce.tcu.segmented has in flight at once (8 MB, segments of 2000 bytes: 5.7 for 4.8).
-  static bool suits(const Problem &p, const Device &) {
+  // (float16 of 100: 121 for 122); nor what is so little that waiting for one tile is long (2 MB: 4.6 for 3.3), or what
+  // reduce.tcu.segmented has in flight at once (8 MB, segments of 2000 bytes: 5.7 for 4.8).
+  static bool suits(const Problem &p, const Device &d) {
     const int64_t bytes = segment_bytes(p), all = p.kept() * bytes, aligned = bytes & -bytes;
     if (p.reduced() < 32 || all < 4 << 20 || (all < 16 << 20 && bytes > 512)) return false;
-    if (aligned >= 16) return is_float8(p.in[0]) && bytes != aligned && bytes >= 64;
+    if (aligned >= 16) return suits_whole(p, d);
     return is_float8(p.in[0]) || aligned < 8 || bytes > 512;
+  }
+  // Of whole pieces 8-bit floats where these are no power of two; 8-bit integers where they come from the memory (2^31 bytes in segments of
+  // 64 and 256: 548 and 512 us for 587 and 555); 16 bits in numbers that leave many lanes of reduce.contiguous without work (91567 of
+  // 1032: 46.8 for 54.7).
+  static bool suits_whole(const Problem &p, const Device &d) {
+    const int64_t bytes = segment_bytes(p), all = p.kept() * bytes;
+    if (is_float8(p.in[0])) return (bytes & (bytes - 1)) != 0 && bytes >= 64;
+    if (bytes_of(p.in[0]) == 1) return bytes >= 64 && bytes <= 512 && all >= 4 * d.l2_bytes;
+    return bytes > 2048 && bytes < 4096 && bytes % 512 != 0 && all >= 16 << 20;
   }
 
   static int64_t segment_bytes(const Problem &p) { return p.reduced() * bytes_of(p.in[0]); }
