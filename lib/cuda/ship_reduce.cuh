@@ -64,13 +64,17 @@ void ship_tcu_staged(ShippedTable &t) {
 }
 // And of those that are whole pieces.
 template <class In, class Sum>
-void ship_tcu(ShippedTable &t) {
-  const std::string sum = text_of<Sum>(), index = "int32_t";
-  t.add("reduce_tcu_segmented", {"fold::sum", sum, sum, index, "false"}, Expr::identity(), {dtype_of<In>::value},
+void ship_tcu_segmented(ShippedTable &t) {
+  t.add("reduce_tcu_segmented", {"fold::sum", text_of<Sum>(), text_of<Sum>(), "int32_t", "false"}, Expr::identity(), {dtype_of<In>::value},
         kernel_address<&entry<reduce_tcu_segmented<Identity<In>, fold::sum, Sum, Sum, int32_t, false>>>());
-  t.add("reduce_tcu_strided", {"fold::sum", sum, sum, index}, Expr::identity(), {dtype_of<In>::value},
-        kernel_address<&entry<reduce_tcu_strided<Identity<In>, fold::sum, Sum, Sum, int32_t>>>());
+}
+// Both, and of those side by side.
+template <class In, class Sum>
+void ship_tcu(ShippedTable &t) {
+  ship_tcu_segmented<In, Sum>(t);
   ship_tcu_staged<In, Sum, Sum>(t);
+  t.add("reduce_tcu_strided", {"fold::sum", text_of<Sum>(), text_of<Sum>(), "int32_t"}, Expr::identity(), {dtype_of<In>::value},
+        kernel_address<&entry<reduce_tcu_strided<Identity<In>, fold::sum, Sum, Sum, int32_t>>>());
 }
 template <class In, class Sum>
 void ship_folds(ShippedTable &t) {

@@ -284,6 +284,7 @@ struct ReduceTcuSegmented {
   // integers of lengths that reduce.small takes long for, up to 1.1 times where they come from the memory; and 8-bit floats, of which
   // ordinary cores take some three instructions each and these ten for 16 (eight conversions, two products): of 64 and 1024, 2^30 in all,
   // 266 and 243 us for 478 and 464.
+  // Of float64 in 16, 32 and 128, 2^28 in all, 532, 515 and 475 us for 568, 536 and 506.
   // And rows of 8 and 16 bits that begin anywhere, where reduce.tcu.staged is not faster: 2 to 8 MB of odd lengths, of 65 elements 3.7 to
   // 5.0 us for 4.5 to 6.7, of 777 3.3 to 6.6 for 3.2 to 9.6; of other lengths from 1500 on 3.2 to 6.8 for 3.9 to 7.2.
   static bool suits(const Problem &p, const Device &d) {
@@ -293,7 +294,8 @@ struct ReduceTcuSegmented {
       return !(ReduceSplit::accepts(p, d) && ReduceSplit::suits(p, d));
     }
     const int64_t bytes = p.reduced() * bytes_of(p.in[0]);
-    if (p.n_inputs == 2) return bytes <= 2048;
+    if (p.n_inputs == 2) return bytes <= 1024;
+    if (bytes_of(p.in[0]) == 8) return bytes >= 128 && bytes <= 1024 && (bytes & (bytes - 1)) == 0 && p.kept() * bytes >= 4 * d.l2_bytes;
     if (bytes_of(p.in[0]) != 1 || p.kept() * bytes < 4 * d.l2_bytes) return false;
     return is_float8(p.in[0]) ? bytes != 48 : bytes >= 1024 && bytes <= 4096;
   }
@@ -324,8 +326,9 @@ struct ReduceTcuSegmented {
     const int64_t n = pieces(p);
     c.block = kThreads, c.vector = int(elements(p)), c.detail = 0;
     if (n <= most && p.kept() * 4 >= d.processors) {
+      const int line = p.n_inputs > 1 ? 4 : 8;  // lanes that read whole lines of 128 bytes; of products half, for a quad's sum takes long
       c.lanes = fewest_lanes(p);
-      while (c.lanes < n && (c.lanes < 8 || c.lanes * items / 2 < n)) c.lanes *= 2;
+      while (c.lanes < n && (c.lanes < line || c.lanes * items / 2 < n)) c.lanes *= 2;
       while ((c.lanes << c.detail) < n) ++c.detail;
       c.grid = persistent_grid("reduce.tcu.segmented", p, d, ceil_div(p.kept(), int64_t(kThreads / c.lanes) * (items >> c.detail)));
       return c;
