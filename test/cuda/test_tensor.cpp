@@ -93,7 +93,8 @@ TEST_CASE("cuda: sums on tensor cores, of segments of any length", "[cuda][tenso
   NEEDS_CUDA();
   Rng rng(20261123);
   int runs = 0;
-  for (const int64_t length : {8, 16, 17, 24, 31, 32, 33, 47, 48, 64, 96, 100, 127, 128, 129, 256, 257, 1000, 1023, 1024, 1025, 2049, 5000, 40960})
+  for (const int64_t length : {8,   16,  17,  24,  31,  32,  33,   47,   48,   64,   96,   100,
+                               127, 128, 129, 256, 257, 1000, 1023, 1024, 1025, 2049, 5000, 40960})
     for_cases(rng, kinds, [&](const Kind &k) {
       for (const int64_t count : {int64_t(1), int64_t(37), support::pick(rng, 38, 700)}) {
         if (count * length > (api::emulated() ? 20000 : 4000000)) continue;

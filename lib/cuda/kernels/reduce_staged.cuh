@@ -68,12 +68,13 @@ struct reduce_staged {
 namespace tcu::cuda::rows {
 
 struct ReduceStaged {
-  static bool accepts(const Problem &p) {
+  // Segments of one input, one after another, the first at a multiple of 16 bytes.
+  static bool in_line(const Problem &p) {
     if (p.n_inputs != 1 || p.modes.n_of(Role::K) != 1 || p.modes.n_of(Role::R) > 1 || (1 << p.alignment[1]) < 16) return false;
-    const Mode *const r = fastest(p, Role::R), *const k = fastest(p, Role::K);
-    const int64_t extent = r ? r->extent : 1;
-    return (!r || r->stride[1] == 1) && k->stride[1] == extent && extent * 16 <= kStagedBytes;
+    const Mode *const r = fastest(p, Role::R);
+    return (!r || r->stride[1] == 1) && fastest(p, Role::K)->stride[1] == p.reduced();
   }
+  static bool accepts(const Problem &p) { return in_line(p) && p.reduced() * 16 <= kStagedBytes; }
   // Whether what is read once may drive the results out of the L2 cache: where it cannot hold them, or they are many for what is read.
   static bool floods(const Problem &p, const Device &d) {
     return p.kept() * bytes_of(p.out) > d.l2_bytes / 3 || p.reduced() * bytes_of(p.in[0]) < 16 * bytes_of(p.out);

@@ -32,8 +32,7 @@ struct reduce_tcu_staged {
     int at, begin, end;
     template <bool kFirst>
     TCU_DEVICE Piece piece(int turn, const SharedLines &tile, const SharedLines &masks) const {
-      const int from = at + 64 * turn;
-      const int left = end - from;
+      const int from = at + 64 * turn, left = end - from;
       if (left <= 0) return {};
       Piece x = __builtin_bit_cast(Piece, tile.at(from));
       if (kFirst && from < begin) keep_bytes(x, masks, kPieceBegins + begin - from);
@@ -71,13 +70,14 @@ struct reduce_tcu_staged {
     uint4 *const staged = lines + (reinterpret_cast<uint64_t>(from) / 16 & 7);  // at the same place of 128
     // Nothing is read after the tensor.
     const int whole = first + here == kept ? all / 16 * 16 : (all + 15) / 16 * 16, t = int(threadIdx.x);
-    if (t < (all - whole) / kBytes) reinterpret_cast<T *>(staged)[whole / kBytes + t] = reinterpret_cast<const T *>(from)[whole / kBytes + t];
+    if (t < (all - whole) / kBytes)
+      reinterpret_cast<T *>(staged)[whole / kBytes + t] = reinterpret_cast<const T *>(from)[whole / kBytes + t];
     fill_masks(masks);
     fill_shared(staged, from, whole, !p.floods());
 
     const SharedLines lined(staged), masked(masks);
     const int parts = p.lanes, lane = opaque(t % 32), quad = quotient(lane, 4), own = remainder(lane, 4);
-    const int least = bytes & -bytes, most_ahead = least < 16 ? 16 - least : 0;                  // in a segment's first piece
+    const int aligned = bytes & -bytes, most_ahead = aligned < 16 ? 16 - aligned : 0;             // in a segment's first piece
     const int each = quotient(quotient(most_ahead + bytes + 15, 16) + 4 * parts - 1, 4 * parts);  // pieces of a lane
 #pragma unroll 1
     for (int base = quotient(t, 32) * kTcuStagedRows; base < here * parts; base += kTcuStagedThreads / 32 * kTcuStagedRows) {
@@ -125,14 +125,12 @@ namespace tcu::cuda::rows {
 
 struct ReduceTcuStaged {
   static bool accepts(const Problem &p, const Device &d) {
-    if (!on_tensor_cores(p, d) || p.n_inputs != 1 || bytes_of(p.in[0]) > 2 || (1 << p.alignment[1]) < 16) return false;
-    const Mode *const r = fastest(p, Role::R), *const k = fastest(p, Role::K);
-    return p.modes.size() == 2 && r && k && r->stride[1] == 1 && k->stride[1] == r->extent && segment_bytes(p) >= 16 &&
-           segment_bytes(p) <= kTcuStagedMost;
+    if (!on_tensor_cores(p, d) || bytes_of(p.in[0]) > 2 || p.modes.n_of(Role::R) != 1 || !ReduceStaged::in_line(p)) return false;
+    return segment_bytes(p) >= 16 && segment_bytes(p) <= kTcuStagedMost;
   }
-  // What is read as fast wherever it begins, on an H200: 2^28 float16 in segments of 33, 129, 257, 1025 took 182, 209, 215, 179 us on ordinary
-  // cores and take 147, 122, 122, 120. Not where these read 8 bytes at a time in short segments and add what they read with little work
-  // (float16 of 100: 121 for 122); nor what is so little that waiting for one tile is long (2 MB: 4.6 for 3.3), or what
+  // What is read as fast wherever it begins, on an H200: 2^28 float16 in segments of 33, 129, 257, 1025 took 182, 209, 215, 179 us on
+  // ordinary cores and take 147, 122, 122, 120. Not where these read 8 bytes at a time in short segments and add what they read with
+  // little work (float16 of 100: 121 for 122); nor what is so little that waiting for one tile is long (2 MB: 4.6 for 3.3), or what
   // reduce.tcu.segmented has in flight at once (8 MB, segments of 2000 bytes: 5.7 for 4.8).
   static bool suits(const Problem &p, const Device &d) {
     const int64_t bytes = segment_bytes(p), all = p.kept() * bytes, aligned = bytes & -bytes;
@@ -155,10 +153,11 @@ struct ReduceTcuStaged {
     LaunchConfig c;
     c.block = kTcuStagedThreads, c.vector = 16 / bytes_of(p.in[0]);
     // As many as a tile holds, of long ones two, and as leave a tile to all blocks that the device has room for.
-    const int64_t bytes = segment_bytes(p), pieces = ReduceTcuSegmented::pieces(p), blocks = d.processors * (d.shared_bytes / kTcuStagedBytes);
+    const int64_t bytes = segment_bytes(p), pieces = ReduceTcuSegmented::pieces(p);
+    const int64_t blocks = d.processors * (d.shared_bytes / kTcuStagedBytes);
     const int64_t most = std::max(kTcuStagedBytes / bytes, std::min<int64_t>(kTcuStagedMost / bytes, 2));
     c.detail = int(std::clamp<int64_t>(p.kept() / blocks, 1, most));
-    // The parts with which a block is done first: turns of its warps, each of so many pieces of a lane and of as much as one of them besides.
+    // The parts with which a block is done first: turns of its warps, each of so many pieces of a lane, and of what takes as long as one.
     int64_t least = INT64_MAX;
     for (int parts = 1; parts <= kTcuStagedRows; parts *= 2) {
       const int64_t turns = ceil_div(c.detail * parts, kTcuStagedThreads / 32 * kTcuStagedRows) * (ceil_div(pieces, 4 * parts) + 1);

@@ -73,8 +73,8 @@ struct ScanShort {
     const int v = vector_of(p, true);
     return p.modes[0].stride[0] == 1 && rows_aligned(p, 0, 0, v) && !jumps_along(p, p.modes[0]) ? v : 1;
   }
-  // Not for one or two steps of single bytes of long rows that come from the memory: scan.columns moves these in words (H200, 191 MB, one
-  // step: 91 us for 454; but 309 MB, four steps: 350 for 244).
+  // Not for one or two steps of single bytes of long rows that come from the memory: scan.columns moves these in words (H200, 191 MB,
+  // one step: 91 us for 454; but 309 MB, four steps: 350 for 244).
   static bool suits(const Problem &p, const Device &d) {
     const bool others = fastest(p, Role::S)->extent > 2 || p.modes[0].extent < 1024 || p.bytes() < d.l2_bytes / 2;
     return others || vector_of(p, true) < 16 || vector(p) > 1;
