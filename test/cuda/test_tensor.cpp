@@ -106,6 +106,27 @@ TEST_CASE("cuda: sums on tensor cores, of segments of any length", "[cuda][tenso
   CHECK(runs > 100);
 }
 
+TEST_CASE("cuda: the planner takes tiles for segments that begin anywhere", "[cuda][tensor]") {
+  NEEDS_CUDA();
+  const struct {
+    int64_t length, count;
+    bool tiles;
+  } cases[] = {{1025, 16384, true}, {129, 131072, true}, {33, 262144, true}, {1024, 16384, false}, {100, 131072, false}, {129, 64, false}};
+  for (const auto &c : cases) {
+    api::Memory x(size_t(c.length * c.count) * 2), y(size_t(c.count) * 2);
+    const int64_t extents[] = {c.length, c.count}, kept[] = {1, c.count};
+    const tcu_tensor_t in{x.data, extents, nullptr, TCU_FLOAT16, 2}, out{y.data, kept, nullptr, TCU_FLOAT16, 2};
+    const int32_t dim = 0;
+    tcu_plan_t plan = nullptr;
+    tcu_plan_info_t info = TCU_PLAN_INFO_INIT;
+    OK(tcu_plan_reduce(&plan, context(), &out, TCU_REDUCE_SUM, nullptr, 1, &in, 1, &dim, nullptr));
+    OK(tcu_plan_info(plan, &info));
+    INFO(c.count << " segments of " << c.length << ": " << info.kernel);
+    CHECK((std::string(info.kernel) == "reduce.tcu.staged") == c.tiles);
+    OK(tcu_plan_destroy(plan));
+  }
+}
+
 TEST_CASE("cuda: sums on tensor cores, of segments side by side", "[cuda][tensor]") {
   NEEDS_CUDA();
   Rng rng(20261124);
