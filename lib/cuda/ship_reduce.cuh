@@ -56,23 +56,24 @@ template <class Op_, class In, class Acc, class Out, bool kMuchUsed>
 void ship_fold(ShippedTable &t, const char *op) {
   ship_fold_of<Op_, Acc, Out, kMuchUsed, Identity<In>>(t, op, Expr::identity(), dtype_of<In>::value);
 }
-// Sums on tensor cores, of segments that begin anywhere.
+// Sums on tensor cores: of segments that are whole pieces,
+template <class In, class Sum, class Out, bool kDense = false>
+void ship_tcu_segmented(ShippedTable &t) {
+  t.add("reduce_tcu_segmented", {"fold::sum", text_of<Sum>(), text_of<Out>(), "int32_t", kDense ? "true" : "false"}, Expr::identity(),
+        {dtype_of<In>::value}, kernel_address<&entry<reduce_tcu_segmented<Identity<In>, fold::sum, Sum, Out, int32_t, kDense>>>());
+}
+// that begin anywhere,
 template <class In, class Sum, class Out>
-void ship_tcu_staged(ShippedTable &t) {
+void ship_tcu_anywhere(ShippedTable &t) {
+  ship_tcu_segmented<In, Sum, Out, true>(t);
   t.add("reduce_tcu_staged", {"fold::sum", text_of<Sum>(), text_of<Out>(), "int32_t"}, Expr::identity(), {dtype_of<In>::value},
         kernel_address<&entry<reduce_tcu_staged<Identity<In>, fold::sum, Sum, Out, int32_t>>>());
 }
-// And of those that are whole pieces.
-template <class In, class Sum>
-void ship_tcu_segmented(ShippedTable &t) {
-  t.add("reduce_tcu_segmented", {"fold::sum", text_of<Sum>(), text_of<Sum>(), "int32_t", "false"}, Expr::identity(), {dtype_of<In>::value},
-        kernel_address<&entry<reduce_tcu_segmented<Identity<In>, fold::sum, Sum, Sum, int32_t, false>>>());
-}
-// Both, and of those side by side.
+// and these and those side by side.
 template <class In, class Sum>
 void ship_tcu(ShippedTable &t) {
-  ship_tcu_segmented<In, Sum>(t);
-  ship_tcu_staged<In, Sum, Sum>(t);
+  ship_tcu_segmented<In, Sum, Sum>(t);
+  ship_tcu_anywhere<In, Sum, Sum>(t);
   t.add("reduce_tcu_strided", {"fold::sum", text_of<Sum>(), text_of<Sum>(), "int32_t"}, Expr::identity(), {dtype_of<In>::value},
         kernel_address<&entry<reduce_tcu_strided<Identity<In>, fold::sum, Sum, Sum, int32_t>>>());
 }
