@@ -13,7 +13,7 @@ TCU_DEVICE void keep_bytes(Piece &x, int begin, int end) {
   for (int w = 0; w < 4; ++w) x.word[w] &= lowest_bits(8 * end - 32 * w) & ~lowest_bits(8 * begin - 32 * w);
 }
 
-// The same by a table of masks: of the lowest n bytes, and from kPieceBegins on of all but the lowest n. 64 threads fill it.
+// The same by a table of masks: of the lowest n bytes, and from kPieceBegins on of all but the lowest n. A warp fills it.
 inline constexpr int kPieceBegins = 16, kPieceMasks = 32;
 TCU_DEVICE void fill_masks(uint4 *masks) {
   const int t = int(threadIdx.x);

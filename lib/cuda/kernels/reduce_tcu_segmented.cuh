@@ -283,8 +283,8 @@ struct ReduceTcuSegmented {
   // What ordinary cores are slower at, on an H200 (docs/performance.md): short rows times a vector, 1.3 to 1.4 times; segments of 8-bit
   // integers of lengths that reduce.small takes long for, up to 1.1 times where they come from the memory; and 8-bit floats, of which
   // ordinary cores take some three instructions each and these ten for 16 (eight conversions, two products): of 64 and 1024, 2^30 in all,
-  // 266 and 243 us for 478 and 464.
-  // Of float64 in 16, 32 and 128, 2^28 in all, 532, 515 and 475 us for 568, 536 and 506.
+  // 266 and 243 us for 478 and 464; not of 48, which are three pieces for four lanes, 308 for 269.
+  // Of float64 in 16, 32, 64 and 128, 2^28 in all, 532, 515, 511 and 475 us for 568, 536, 515 and 506.
   // And rows of 8 and 16 bits that begin anywhere, where reduce.tcu.staged is not faster: 2 to 8 MB of odd lengths, of 65 elements 3.7 to
   // 5.0 us for 4.5 to 6.7, of 777 3.3 to 6.6 for 3.2 to 9.6; of other lengths from 1500 on 3.2 to 6.8 for 3.9 to 7.2.
   static bool suits(const Problem &p, const Device &d) {
