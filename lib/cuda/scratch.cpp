@@ -5,17 +5,14 @@
 #include "cuda/cuda_error.h"
 
 namespace tcu::cuda {
-namespace {
-constexpr size_t kSlotBytes = Scratch::kZeroed + Scratch::kRest;
-}
 
 ScratchSlots::ScratchSlots() {
   const RelaxedCapture relaxed;
+  const size_t small = small_.count * (small_.zeroed + small_.rest), bytes = small + large_.count * (large_.zeroed + large_.rest);
   void *memory = nullptr;
   cudaStream_t own = nullptr;  // not the legacy stream: that would wait for a capture under way
   const bool cleared = cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking) == cudaSuccess &&
-                       cudaMalloc(&memory, kSlots * kSlotBytes) == cudaSuccess &&
-                       cudaMemsetAsync(memory, 0, kSlots * kSlotBytes, own) == cudaSuccess &&
+                       cudaMalloc(&memory, bytes) == cudaSuccess && cudaMemsetAsync(memory, 0, bytes, own) == cudaSuccess &&
                        cudaStreamSynchronize(own) == cudaSuccess;
   if (own) cudaStreamDestroy(own);
   if (!cleared) {
@@ -23,13 +20,15 @@ ScratchSlots::ScratchSlots() {
     cudaFree(memory);
     return;
   }
-  memory_ = static_cast<char *>(memory);
+  memory_ = small_.memory = static_cast<char *>(memory);
+  large_.memory = memory_ + small;
 }
 
 ScratchSlots::~ScratchSlots() { cudaFree(memory_); }
 
-Scratch ScratchSlots::of(cudaStream_t stream) {
-  if (!memory_) return {};
+Scratch ScratchSlots::of(cudaStream_t stream, size_t zeroed) {
+  Slots &slots = zeroed <= small_.zeroed ? small_ : large_;
+  if (!slots.memory || zeroed > slots.zeroed) return {};
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   unsigned long long id = 0, capture = 0;
   if (cudaStreamGetCaptureInfo(stream, &status, &capture) != cudaSuccess) {
@@ -40,14 +39,14 @@ Scratch ScratchSlots::of(cudaStream_t stream) {
   if (status == cudaStreamCaptureStatusActive) id = reinterpret_cast<uintptr_t>(stream);
   else if (status != cudaStreamCaptureStatusNone || cudaStreamGetId(stream, &id) != cudaSuccess) return cudaGetLastError(), Scratch{};
   std::lock_guard lock(mutex_);
-  const std::pair key{id, capture};
-  auto at = slots_.find(key);
-  if (at == slots_.end()) {
-    if (slots_.size() == kSlots) return {};
-    at = slots_.emplace(key, int(slots_.size())).first;
+  const Key key{id, capture};
+  auto at = slots.taken.find(key);
+  if (at == slots.taken.end()) {
+    if (int(slots.taken.size()) == slots.count) return {};
+    at = slots.taken.emplace(key, int(slots.taken.size())).first;
   }
-  char *const slot = memory_ + size_t(at->second) * kSlotBytes;
-  return {slot, slot + Scratch::kZeroed};
+  char *const slot = slots.memory + size_t(at->second) * (slots.zeroed + slots.rest);
+  return {slot, slots.rest ? slot + slots.zeroed : nullptr};
 }
 
 }  // namespace tcu::cuda

@@ -20,13 +20,19 @@ class ScratchSlots {
   ScratchSlots(const ScratchSlots &) = delete;
   ScratchSlots &operator=(const ScratchSlots &) = delete;
 
-  Scratch of(cudaStream_t stream);
+  Scratch of(cudaStream_t stream, size_t zeroed);
 
  private:
-  static constexpr int kSlots = 128;
-  char *memory_ = nullptr;
+  using Key = std::pair<unsigned long long, unsigned long long>;  // a stream and its capture, 0 outside one
+  struct Slots {
+    size_t zeroed, rest;
+    int count;
+    char *memory = nullptr;
+    std::map<Key, int> taken{};
+  };
+  Slots small_{Scratch::kZeroed, Scratch::kRest, 128}, large_{Scratch::kLargeZeroed, 0, 8};
+  char *memory_ = nullptr;  // of both
   std::mutex mutex_;
-  std::map<std::pair<unsigned long long, unsigned long long>, int> slots_;  // by stream and capture, 0 outside one
 };
 
 }  // namespace tcu::cuda

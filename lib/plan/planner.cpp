@@ -80,7 +80,7 @@ void Planner::execute(const Plan &plan, const Execution &given, size_t workspace
   Execution e = given;
   const size_t zeroed = plan.config.zeroed_bytes, rest = need - zeroed;
   Scratch own;
-  if (!given.workspace && plan.config.leaves_zero && zeroed <= Scratch::kZeroed) own = backend_->scratch(e.stream);
+  if (!given.workspace && plan.config.leaves_zero) own = backend_->scratch(e.stream, zeroed);
   struct Pooled {
     Backend &backend;
     void *data, *stream;
@@ -89,7 +89,7 @@ void Planner::execute(const Plan &plan, const Execution &given, size_t workspace
     }
   } pooled{*backend_, nullptr, e.stream};
   if (own.zeroed) {
-    if (rest > Scratch::kRest) pooled.data = backend_->allocate(rest, e.stream);
+    if (rest > (own.rest ? Scratch::kRest : 0)) pooled.data = backend_->allocate(rest, e.stream);
     e.zeroed = own.zeroed, e.workspace = pooled.data ? pooled.data : own.rest;
   } else {
     if (!given.workspace) pooled.data = backend_->allocate(need, e.stream);

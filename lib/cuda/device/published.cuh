@@ -36,13 +36,7 @@ struct Published {
     for (int k = 0; k < kWords; ++k) w.at[k] = load_relaxed(from + k);
     return w;
   }
-  TCU_DEVICE bool written() const {
-    bool all = true;
-#pragma unroll
-    for (int k = 0; k < kWords; ++k) all &= at[k] >> 32 != 0;
-    return all;
-  }
-  TCU_DEVICE bool written(uint32_t tag) const {
+  TCU_DEVICE bool written(uint32_t tag = 1) const {
     bool all = true;
 #pragma unroll
     for (int k = 0; k < kWords; ++k) all &= uint32_t(at[k] >> 32) == tag;

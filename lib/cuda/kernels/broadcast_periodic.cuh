@@ -13,7 +13,7 @@ template <class Map, class Acc, class Out, class Index, unsigned kOnce, unsigned
 struct broadcast_periodic {
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, V = kVector<Inputs, Out>;
-  static constexpr int kAhead = N <= 2 ? 4 : 2;  // steps under way at once
+  static constexpr int kAhead = N <= 2 ? 3 : 2;  // steps under way at once
   static constexpr int kResident = N <= 3 && sizeof(Acc) <= 4 ? 4 : 2;  // registers are what limits it
 
   template <class P>
@@ -34,26 +34,32 @@ struct broadcast_periodic {
     Place<N, Index> to(p, element - row * extent);
     RowPack<V, Inputs, kOnce> held;
     if (start < whole) load_rows<V, kStays>(held, p, to, Index(0), kStays);
+    const auto slide = [&](Place<N, Index> to) {
 #pragma unroll 1
-    for (int step = 0; step < steps; step += kAhead) {
-      RowPack<V, Inputs, kOnce> x[kAhead];
+      for (int step = 0; step < steps; step += kAhead) {
+        RowPack<V, Inputs, kOnce> x[kAhead];
 #pragma unroll
-      for (int k = 0; k < kAhead; ++k) {
-        x[k] = held;
-        if (step + k >= steps) continue;
-        const Index at = start + (step + k) * front;
-        if (at >= whole) continue;
-        if (moves) to.template move<V>(p, (first + (step + k) * p.lanes) * rows + row);
-        load_rows<V, ~kStays>(x[k], p, to, at * V, apart);
-      }
+        for (int k = 0; k < kAhead; ++k) {
+          x[k] = held;
+          if (step + k >= steps) continue;
+          const Index at = start + (step + k) * front;
+          if (at >= whole) continue;
+          if (moves) to.template move<V>(p, (first + (step + k) * p.lanes) * rows + row);
+          load_rows<V, ~kStays>(x[k], p, to, at * V, apart);
+        }
 #pragma unroll
-      for (int k = 0; k < kAhead; ++k) {
-        if (step + k >= steps) continue;
-        const Index at = start + (step + k) * front;
-        if (at < whole) put_rows<Map, Acc, Out>(p, x[k], to.left, at * V);
-        else if (at < all) put_singles<Map, Acc, Out>(p, at * V, n);
+        for (int k = 0; k < kAhead; ++k) {
+          if (step + k >= steps) continue;
+          const Index at = start + (step + k) * front;
+          if (at < whole) put_rows<Map, Acc, Out>(p, x[k], to.left, at * V);
+          else if (at < all) put_singles<Map, Acc, Out>(p, at * V, n);
+        }
       }
-    }
+    };
+    // Of a vector that lies in one row, as nearly all do, no element has to be asked which row it is in.
+    if (to.left < V) return slide(to);
+    to.left = V;
+    slide(to);
   }
 };
 

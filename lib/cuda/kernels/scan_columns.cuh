@@ -5,38 +5,35 @@
 // block, lies along the steps. Tiles below each other are a strip. They are numbered across first, so that neighbouring blocks read
 // neighbouring memory, and as many blocks begin between a tile and the next of its strip as there are strips.
 // What comes before a tile is handed down its strip in one of two ways.
-//   p.detail < 0: from tile to tile. A tile publishes its sum, takes what the tile -p.detail before it leads to and the sums of those
-//     between, and publishes what it leads to. Such a hop takes a microsecond on an H200, whose memory can move 80 tiles in one.
+//   p.detail == 0: from tile to tile. A tile takes what the one before it leads to, and publishes what it leads to itself. Such a hop takes
+//     a microsecond on an H200, whose memory can move 80 tiles of 26 KB in one.
 //   p.detail > 0: few strips; the first blocks look back for all, p.detail columns each, as scan.lookback's first block does.
 // Either way the order in which things are added is fixed: the result has the same bits on every run.
 // Blocks are taken to begin in the order of their numbers (block_in_order): they wait for blocks of lower numbers only. Those that look
 // back must be resident at once, and one more.
-// Workspace, zero at the launch and at the end: a counter, padded to 16 bytes; for each column a ring of words (device/published.cuh)
-// for what comes before a tile, or what it leads to, and, but where a hop is one tile, one for sums; for each strip, how many of its tiles
-// have done.
+// Workspace, zero at the launch and at the end: a counter, padded to 16 bytes; for each column a ring of words (device/tile_ring.cuh)
+// for what comes before a tile, or what it leads to, and, where blocks look back, one for sums.
 // In place: a tile is read before it is written.
 #pragma once
-#include "device/published.cuh"
 #include "device/scan.cuh"
 #include "device/strip.cuh"
+#include "device/tile_ring.cuh"
 
 namespace tcu::cuda {
 inline constexpr int kColumnBlock = 128;  // threads
-inline constexpr int kLongestHop = 4;     // tiles from hop to hop, at most
 #if defined(TCU_EMULATOR)
-inline constexpr int kColumnBytes = 4096, kRingSlots = 8, kManyStrips = 2;  // so that a small test has many tiles, and both ways
+inline constexpr int kColumnBytes = 4096, kManyStrips = 2;  // so that a small test has many tiles, and both ways
 #else
 inline constexpr int kColumnBytes = 26 << 10;  // of a tile: eight of them find room
-inline constexpr int kRingSlots = 2048;        // that all strips have together, at least: twice as many as there are resident tiles
-inline constexpr int kManyStrips = 32;         // so many hand on what comes before the next tile
+inline constexpr int kManyStrips = 32;         // so many pass on what comes before the next tile
 #endif
-// So many strips hand it on from each tile to the next; of larger ones, if they are less than twice as many.
-inline constexpr int kHopByOne = kManyStrips * 3 / 2;
-// Words in a column's ring, a power of two. hop: tiles of a hop, 0 where blocks look back for all. With one tile a hop each word has one
-// reader, which is done with it before it publishes its own; else no tile is to wait for a place.
-TCU_FN constexpr int ring_slots(int64_t strips, int tiles, int hop) {
-  int n = hop > 1 ? 2 * hop : 2;
-  while (hop != 1 && n < tiles && n * strips < kRingSlots) n *= 2;
+inline constexpr int kPassedBytes = 128 << 10;  // of all rings, where tiles pass on
+// Words in a column's ring, a power of two; word_bytes: of a state's. Where blocks look back no tile is to wait for a place. Where tiles
+// pass on, several, lest all that wait in a strip ask for one word, but no more than the second level cache keeps: 4096 x 65536 float32 takes
+// 554 us with 2, 527 with 4, 562 with 8 words in strips of 256 bytes (H200).
+TCU_FN constexpr int ring_slots(int64_t strips, int64_t columns, int tiles, int word_bytes, bool looks_back) {
+  int n = looks_back ? 2 : 1;
+  while (n < tiles && n * strips < kRingSlots && (looks_back || 2 * n * columns * word_bytes <= kPassedBytes)) n *= 2;
   return n;
 }
 // Rows of threads in a warp, where so many lie across; and groups of warps below each other.
@@ -52,35 +49,22 @@ struct scan_columns {
   using F = ScanFold<Op, Acc, Index>;
   using State = typename F::State;
   using W = Published<State>;
+  using Ring = TileRing<State>;
   using Inputs = typename Map::Inputs;
   static constexpr int kResident = 4;  // of kThreads: twice as many of kColumnBlock
   static constexpr int kWarps = kColumnBlock / 32;
-  static constexpr uint32_t kTaken = 1u << 31;  // of a word's tag: the tile has taken it
+  static constexpr int kSteps = sizeof(State) > 4 ? 2 : 4;  // of a thread at once: what is spilled goes to the L2 cache, a tenth of the time
 
-  // Where the words of a tile stand: a ring of `slots` for each column. A word's tag is the tile's number and one.
-  struct Ring {
-    uint64_t *words;
-    int64_t columns;
-    int slots, each;  // each: columns of a block that looks back
-
-    TCU_DEVICE int64_t slot(int tile) const { return tile & (slots - 1); }
-    TCU_DEVICE uint64_t *before(int tile, int64_t column) const { return words + (slot(tile) * columns + column) * W::kWords; }
-    // Neighbours are those that a warp asks for at once.
-    TCU_DEVICE uint64_t *sum(int tile, int64_t column) const {
-      return words + (slots * columns + (each < 8 ? column * slots + slot(tile) : slot(tile) * columns + column)) * W::kWords;
-    }
-  };
-
-  // What comes before every tile, in `ring.each` columns (a power of two) from `first_column` on. Threads lie across the columns; what is
+  // What comes before every tile, in `each` columns (a power of two) from `first_column` on. Threads lie across the columns; what is
   // left of a warp, and of the block, along the tiles, kItems neighbours each. A warp's tiles are a batch: it keeps that until it knows all
   // their sums and what comes before them. Batches are chained through shared memory.
   template <int kItems, class P>
-  TCU_DEVICE static void look_back(const P &p, const Ring &ring, int64_t first_column, int tiles, Slot *shared) {
+  TCU_APART static void look_back(const P &p, Ring ring, int each, int64_t first_column, int tiles, Slot *shared) {
     State *const totals = reinterpret_cast<State *>(shared);                // of batches, by parity of the round
     int *const whole_of = reinterpret_cast<int *>(totals + 2 * kColumnBlock);  // whether all sums of a batch are known
     int *const more = whole_of + 2 * kColumnBlock;                          // whether a tile is left, by the round modulo 3
     const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-    const int lanes = ring.each < 32 ? ring.each : 32, abreast = quotient(ring.each, lanes), rows = quotient(32, lanes);
+    const int lanes = each < 32 ? each : 32, abreast = quotient(each, lanes), rows = quotient(32, lanes);
     const int groups = quotient(kWarps, abreast), group = quotient(warp, abreast), beside = remainder(warp, abreast);
     const int mine = remainder(lane, lanes), y = quotient(lane, lanes), batch = rows * kItems;
     const int64_t column = first_column + beside * 32 + mine;
@@ -96,13 +80,13 @@ struct scan_columns {
       const int t = first + y * kItems;
 #pragma unroll
       for (int b = 0; b < kItems; ++b)
-        if (t + b < tiles && !w[b].written(uint32_t(t + b + 1))) w[b] = W::ask(ring.sum(t + b, column));
+        if (t + b < tiles && !w[b].written(Ring::tag(t + b))) w[b] = W::ask(ring.sum(t + b, column));
       int known = 0;
       State s[kItems];
 #pragma unroll
       for (int b = 0; b < kItems; ++b) {
         const bool real = t + b < tiles;  // past the end all is known
-        if (known == b && (!real || w[b].written(uint32_t(t + b + 1)))) ++known;
+        if (known == b && (!real || w[b].written(Ring::tag(t + b)))) ++known;
         s[b] = real && known > b ? w[b].value() : F::identity();
         if (b > 0) s[b] = F::combine(s[b - 1], s[b]);
       }
@@ -142,7 +126,7 @@ struct scan_columns {
 #pragma unroll
         for (int b = 0; b < kItems; ++b)
           if (told <= b && b < known && t + b < tiles) {
-            W::publish(ring.before(t + b, column), b == 0 ? earlier : F::combine(earlier, s[b > 0 ? b - 1 : 0]), uint32_t(t + b + 1));
+            W::publish(ring.before(t + b, column), b == 0 ? earlier : F::combine(earlier, s[b > 0 ? b - 1 : 0]), Ring::tag(t + b));
             if (t + b >= tiles - ring.slots) W::clear(ring.sum(t + b, column));
           }
         told = known;
@@ -156,59 +140,14 @@ struct scan_columns {
     }
   }
 
-  // What comes before a tile in a column, asked of the blocks that look back; total: its sum.
-  TCU_DEVICE static State ask_back(const Ring &ring, int tile, int tiles, int64_t column, State total) {
-    uint64_t *const answer = ring.before(tile, column);
-    if (tile >= ring.slots) W::ask(answer).wait(answer, uint32_t(tile - ring.slots + 1) | kTaken);  // then both slots are free
-    W::publish(ring.sum(tile, column), total, uint32_t(tile + 1));
-    const State start = W::ask(answer).wait(answer, uint32_t(tile + 1));
-    if (tile >= tiles - ring.slots) W::clear(answer);
-    else W::publish(answer, start, uint32_t(tile + 1) | kTaken);
+  // What comes before a tile in a column, of the tile before it; and, in ring.before, what it leads to told to the one after it.
+  TCU_DEVICE static State pass_on(const Ring &ring, int tile, int tiles, int64_t column, State total, State init) {
+    uint64_t *const word = ring.before(tile - 1, column);
+    const State start = tile == 0 ? init : W::ask(word).wait(word, Ring::tag(tile - 1));
+    if (tile > 0 && tile + ring.slots >= tiles) W::clear(word);  // nobody takes its place
+    if (tile + 1 < tiles) W::publish(ring.before(tile, column), F::combine(start, total), Ring::tag(tile));
     return start;
   }
-  // The same, and what it leads to told to the tiles after it. ring.before: what a tile leads to.
-  TCU_DEVICE static State hand_on(const Ring &ring, int tile, int tiles, int hop, int64_t column, State total, State init) {
-    W w[kLongestHop] = {};
-    // A slot is free when those that read it have told what they lead to: those are told by tiles of which this one is no descendant.
-#pragma unroll
-    for (int j = 1; j < kLongestHop; ++j)
-      if (j < hop && tile >= ring.slots) w[j] = W::ask(ring.before(tile - ring.slots + j, column));
-#pragma unroll
-    for (int j = 1; j < kLongestHop; ++j)
-      if (j < hop && tile >= ring.slots) w[j].wait(ring.before(tile - ring.slots + j, column), uint32_t(tile - ring.slots + j + 1));
-    if (hop > 1 && tile + 1 < tiles) W::publish(ring.sum(tile, column), total, uint32_t(tile + 1));
-    // w[0]: what the tile `hop` before this one leads to; w[j]: the sum of the j-th before this one.
-    const int known = tile < hop ? tile : hop - 1;
-#pragma unroll
-    for (int j = 0; j < kLongestHop; ++j)
-      if (j == 0 ? tile >= hop : j <= known) w[j] = W::ask(j == 0 ? ring.before(tile - hop, column) : ring.sum(tile - j, column));
-    State between = F::identity();
-#pragma unroll
-    for (int j = kLongestHop - 1; j > 0; --j)
-      if (j <= known) between = F::combine(between, w[j].wait(ring.sum(tile - j, column), uint32_t(tile - j + 1)));
-    State start = tile >= hop ? w[0].wait(ring.before(tile - hop, column), uint32_t(tile - hop + 1)) : init;
-    if (hop > 1) start = F::combine(start, between);
-    if (tile + hop < tiles) W::publish(ring.before(tile, column), F::combine(start, total), uint32_t(tile + 1));
-    else if (hop == 1) W::clear(ring.before(tile - 1, column)), W::clear(ring.before(tile, column));
-    return start;
-  }
-  // Where words have several readers, the strip's tile that has done last clears them. By one warp.
-  TCU_DEVICE static void leave(const Ring &ring, int strip, int width, int tiles) {
-    unsigned *const done = reinterpret_cast<unsigned *>(ring.words + 2 * ring.slots * ring.columns * W::kWords) + strip;
-    const int lane = int(threadIdx.x) % 32;
-    unsigned before = 0;
-    if (lane == 0) before = count_up<true>(done);
-    if (shuffle(before, 0, 32) + 1 != unsigned(tiles)) return;
-    if (lane == 0) *done = 0;
-#pragma unroll 1
-    for (int slot = 0; slot < ring.slots && slot < tiles; ++slot)
-#pragma unroll 1
-      for (int c = lane; c < width; c += 32) {
-        W::clear(ring.before(slot, int64_t(strip) * width + c));
-        W::clear(ring.sum(slot, int64_t(strip) * width + c));
-      }
-  }
-
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_DYNAMIC_SHARED(Slot, shared);
@@ -219,14 +158,14 @@ struct scan_columns {
     const unsigned in_row = unsigned((extent - 1) / width) + 1, outers = p.n_kept == 1 ? 1 : unsigned(Index(p.kept) / extent);
     const unsigned strips = in_row * outers;
     const bool looks_back = p.detail > 0;
-    const Ring ring{static_cast<uint64_t *>(p.zeroed) + 2, int64_t(strips) * width, ring_slots(strips, tiles, looks_back ? 0 : -p.detail),
-                    looks_back ? p.detail : kColumnBlock};
+    const Ring ring{static_cast<uint64_t *>(p.zeroed) + 2, int64_t(strips) * width, ring_slots(strips, int64_t(strips) * width, tiles, 8 * W::kWords, looks_back),
+                    looks_back && p.detail < 8};
     unsigned block = block_in_order(static_cast<unsigned *>(p.zeroed));
     if (looks_back) {
-      const unsigned lookers = unsigned((ring.columns + ring.each - 1) / ring.each);
+      const unsigned lookers = unsigned((ring.columns + p.detail - 1) / p.detail);
       if (block < lookers) {
-        if (ring.each < 32) look_back<1>(p, ring, int64_t(block) * ring.each, tiles, shared);
-        else look_back<4>(p, ring, int64_t(block) * ring.each, tiles, shared);
+        if (p.detail < 32) look_back<1>(p, ring, p.detail, int64_t(block) * p.detail, tiles, shared);
+        else look_back<4>(p, ring, p.detail, int64_t(block) * p.detail, tiles, shared);
         return;
       }
       block -= lookers;
@@ -282,7 +221,7 @@ struct scan_columns {
         }
         return;
       }
-#pragma unroll 4
+#pragma unroll kSteps
       for (int row = from; row < to; ++row, k += step) {
         State e[V];
         Vec<typename F::Value, V> r;
@@ -310,7 +249,7 @@ struct scan_columns {
 #pragma unroll
       for (int v = 0; v < V; ++v) upto[v] = F::identity();
       int k = place(x, from);
-#pragma unroll 4
+#pragma unroll kSteps
       for (int row = from; row < to; ++row, k += step) {
         State e[V];
         read(k, e);
@@ -339,8 +278,9 @@ struct scan_columns {
         for (int g = 1; g < groups; ++g) total = F::combine(total, totals[g * width + c]);
         const int64_t column = int64_t(strip) * width + c;
         const State init = F::start(p);
-        earlier[c] = tiles == 1 ? init : looks_back ? ask_back(ring, tile, tiles, column, total) :
-                     hand_on(ring, tile, tiles, -p.detail, column, total, init);
+        earlier[c] = tiles == 1 ? init : looks_back ? ring.ask_back(tile, tiles, column, total, ring.place(tile, column)) :
+                     pass_on(ring, tile, tiles, column, total, init);
+
       }
       __syncthreads();
       if (!idle) {
@@ -355,9 +295,10 @@ struct scan_columns {
         scan(x, acc);
       }
     }
-    if (!p.reads_out()) data.drain(p, o.out, at);
-    if (p.detail < -1 && warp == kWarps - 1) leave(ring, strip, width, tiles);
-    if (!p.reads_out()) await_drain();
+    if (!p.reads_out()) {
+      data.drain(p, o.out, at);
+      await_drain();
+    }
   }
 };
 
@@ -393,23 +334,22 @@ struct ScanColumns {
     const int64_t extent = p.modes[0].extent, outer = p.kept() / extent, n = along.extent;
     const int element = tile_bytes(p), state = scan_state_bytes(p);
     const int full = std::max(1, std::min(vector_of(p, true), 16 / std::max(state, 4)));
-    bool flat = true, aligned = true;
+    bool flat = true, aligned = true, narrow = false;
     for (int k = 0; k <= p.n_inputs; ++k) flat &= along.stride[k] == extent, aligned &= in_16(p, k);
     // All of a row, where it is short; else strips of it, of 256 bytes of each operand, or 128 where there would be few: copies of 128
     // bytes move 6 % less in the same time.
     const auto strips_of = [&](int64_t width) { return ceil_div(extent, width) * outer; };
     if (extent * widest <= kWholeRow) s.width = extent;
-    else flat = false, s.width = std::min(256 / least, 512 / widest), s.width /= strips_of(s.width) >= 8 * kManyStrips ? 1 : 2;
+    else flat = false, s.width = std::min(256 / least, 512 / widest), narrow = strips_of(s.width) < kManyStrips, s.width /= narrow ? 2 : 1;
     s.by_machine = true;
     for (int k = 0; k <= p.n_inputs; ++k) s.by_machine &= by_machine(p, k, flat);
     s.vector = s.width % full == 0 && (!flat || aligned) ? full : 1;
     const int64_t columns = strips_of(s.width) * s.width;
     const bool looks_back = strips_of(s.width) < kManyStrips && lookers(columns, d) > 0;
 
-    // With few strips tiles are larger, lest those that look back, or the hops, fall behind.
-    const int64_t strips = strips_of(s.width);
-    const bool few = looks_back ? columns > 4 : strips >= kHopByOne && strips < 2 * kHopByOne;
-    const int64_t room = few ? kColumnBytes / 13 * 18 : kColumnBytes;
+    // With few strips tiles are larger, lest those that look back, or pass on, fall behind.
+    const int halves = looks_back && columns <= 4 ? 2 : looks_back || narrow ? 3 : strips_of(s.width) < 8 * kManyStrips ? 4 : 2;
+    const int64_t room = kColumnBytes / 2 * halves;
     s.across = int(s.width / s.vector);
     const auto beside = [&] { return (column_groups(s.across) + 1) * s.width * state + 256 + 128 * p.n_inputs; };
     const auto runs = [&] { return int64_t(column_rows(s.across)) * column_groups(s.across); };
@@ -426,10 +366,7 @@ struct ScanColumns {
       if (whole && s.across >= 8) s.height = ceil_div(n, s.tiles);  // all as high
     }
     s.strips = strips_of(s.width);
-    if (s.tiles > 1) {
-      const int hop = s.strips >= kHopByOne ? 1 : kLongestHop;
-      s.detail = looks_back ? lookers(columns, d) : -hop;
-    }
+    if (s.tiles > 1 && looks_back) s.detail = lookers(columns, d);
     const int64_t elements = s.width * s.height;
     bool has_out = false;
     for (int i = 0; i < p.n_inputs; ++i) {
@@ -483,10 +420,10 @@ struct ScanColumns {
     c.shared_bytes = s.shared_bytes;
     const int64_t columns = s.strips * s.width;
     c.grid = s.tiles * s.strips + (s.detail > 0 ? ceil_div(columns, s.detail) : 0);
-    const int hop = s.detail < 0 ? -s.detail : 0, rings = hop == 1 ? 1 : 2;
-    const int64_t words = rings * columns * ring_slots(s.strips, int(s.tiles), hop) * published_words(scan_state_bytes(p));
+    const bool looks_back = s.detail > 0;
+    const int word_bytes = 8 * published_words(scan_state_bytes(p)), slots = ring_slots(s.strips, columns, int(s.tiles), word_bytes, looks_back);
     c.leaves_zero = true;
-    c.zeroed_bytes = c.workspace_bytes = size_t(16 + (s.tiles > 1 ? words * 8 + s.strips * 4 : 0));
+    c.zeroed_bytes = c.workspace_bytes = size_t(16 + (s.tiles > 1 ? (looks_back ? 2 : 1) * columns * slots * word_bytes : 0));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {

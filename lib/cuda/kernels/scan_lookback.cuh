@@ -13,9 +13,9 @@
 // Two blocks must be resident at once: the one that looks back, and another.
 // In place: a tile is read before it is written.
 #pragma once
-#include "device/published.cuh"
 #include "device/scan.cuh"
 #include "device/tile.cuh"
+#include "device/tile_ring.cuh"
 
 namespace tcu::cuda {
 #if defined(TCU_EMULATOR)
@@ -74,6 +74,7 @@ struct scan_lookback {
   using F = ScanFold<Op, Acc, Index>;
   using State = typename F::State;
   using W = Published<State>;
+  using Ring = TileRing<State>;
   using Inputs = typename Map::Inputs;
   static constexpr int V = kVector<Inputs, Out>;
   static constexpr int kResident = 4;  // of kThreads: twice as many of kScanBlock
@@ -85,23 +86,22 @@ struct scan_lookback {
   // What comes before every tile, by the whole block: a warp asks for a batch of sums and scans them, then the batches are
   // chained. Lane l's result needs the lanes and batches before it only: it is told as soon as these are there.
   template <class P>
-  TCU_DEVICE static void look_back(const P &p, Index tiles, uint64_t *sums, uint64_t *before) {
+  TCU_DEVICE static void look_back(const P &p, int tiles, const Ring &ring) {
     TCU_SHARED(State, totals, 2 * kWarps);  // of a batch, or of its part in the line that its last tile is in; by parity of the round
     TCU_SHARED(bool, starts, 2 * kWarps);  // whether that line starts in the batch
     TCU_SHARED(int, there, 2 * kWarps);    // tiles of a batch whose sums are known, with all before them in it
     const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
     const State init = F::start(p);
     State carry = init;  // what the batches before tile `first` lead to
-    Index first = 0;
-    int told = 0;  // tiles of the batch there
+    int first = 0, told = 0;  // told: tiles of the batch there
 #pragma unroll 1
     for (int parity = 0; first + told < tiles; parity ^= kWarps) {
-      const Index t = first + warp * kScanBatch + lane;
+      const int t = first + warp * kScanBatch + lane;
       W w = {};
-      if (lane < kScanBatch && t < tiles) w = W::ask(sums + t * W::kWords);
-      const unsigned missing = ~__ballot_sync(kAllLanes, w.written());
+      if (lane < kScanBatch && t < tiles) w = W::ask(ring.sum(t, 0));
+      const unsigned missing = ~__ballot_sync(kAllLanes, w.written(Ring::tag(t)));
       const int known = missing ? __ffs(int(missing)) - 1 : 32;
-      const Index in_line = p.kept == 1 ? t : t % Index(p.split);
+      const int in_line = p.kept == 1 ? t : t % int(p.split);
       State s = lane < known ? w.value() : F::identity();
 #pragma unroll
       for (int h = 1; h < kScanBatch; h *= 2) {
@@ -129,21 +129,16 @@ struct scan_lookback {
       }
       if (warp <= whole && lane >= (warp == 0 ? told_before : 0) && lane < known) {
         const State start = in_line <= lane ? init : mine;
-        W::publish(before + t * W::kWords, lane == 0 || in_line == 0 ? start : F::combine(start, below));
+        W::publish(ring.before(t, 0), lane == 0 || in_line == 0 ? start : F::combine(start, below), Ring::tag(t));
       }
       const bool end = first + whole * kScanBatch + told >= tiles;
-      if (warp < whole + end && lane < known) W::clear(sums + t * W::kWords);
+      if (warp < whole + end && lane < known && t >= tiles - ring.slots) W::clear(ring.sum(t, 0));
       first += whole * kScanBatch;
     }
   }
 
-  // The sums of a tile's warps, for what comes before the tile.
-  TCU_DEVICE static void exchange(uint64_t *published, uint64_t *before, Index tile, const State *sums, State *earlier) {
-    uint64_t *const answer = before + int64_t(tile) * W::kWords;
-    W::publish(published + int64_t(tile) * W::kWords, fold_all<kWarps>(sums));
-    *earlier = W::ask(answer).wait(answer);
-    W::clear(answer);
-  }
+  template <class P>
+  TCU_DEVICE static Ring ring_of(const P &p) { return {static_cast<uint64_t *>(p.zeroed) + 2, 1, kRingSlots, true}; }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -152,12 +147,15 @@ struct scan_lookback {
     TCU_SHARED(State, sums, kWarps);
     TCU_SHARED(State, earlier, 1);
     const Arrival arrival(barrier);
-    const Index tiles = Index(p.kept) * Index(p.split), block = Index(block_in_order(static_cast<unsigned *>(p.zeroed)));
-    uint64_t *const published = static_cast<uint64_t *>(p.zeroed) + 2, *const before = published + int64_t(tiles) * W::kWords;
-    if (block == 0) return look_back(p, tiles, published, before);
+    const int tiles = int(p.kept * p.split), block = int(block_in_order(static_cast<unsigned *>(p.zeroed)));
+    const Ring ring = ring_of(p);
+    if (block == 0) return look_back(p, tiles, ring);
 
-    const Index tile = block - 1, number = p.kept == 1 ? Index(0) : tile / Index(p.split), t = tile - number * Index(p.split);
+    const int tile = block - 1;
+    const Index number = p.kept == 1 ? Index(0) : Index(tile / int(p.split)), t = tile - number * Index(p.split);
     const LineTile<Map, F, Out, Index, V, kTile> mine(p, shared, number, t);
+    W slot = {};
+    if (threadIdx.x == 0) slot = ring.place(tile, 0);
     mine.fetch(arrival, p);
     const auto &[line, data, first, memory, begin, end, count, place] = mine;
 
@@ -182,7 +180,7 @@ struct scan_lookback {
     const State below = shuffle_up(upto, 1, 32);
     if (lane == 31) sums[warp] = upto;
     __syncthreads();
-    if (threadIdx.x == 0) exchange(published, before, tile, sums, earlier);
+    if (threadIdx.x == 0) earlier[0] = ring.ask_back(tile, tiles, 0, fold_all<kWarps>(sums), slot);
     __syncthreads();
 
     State acc = earlier[0];
@@ -255,7 +253,7 @@ struct ScanLookback {
   static int64_t parts(const Problem &p) { return ceil_div(fastest(p, Role::S)->extent + 8 * vector_of(p, true) - 1, tile(p)); }
   static bool accepts(const Problem &p, const Device &d) {
     const int64_t size = tile(p), least = kLongBytes * vector_of(p, true) / (ScanLines::accepts(p, d) ? 16 : 64);
-    return fastest(p, Role::S)->extent > least && parts(p) * p.kept() < INT32_MAX && size * tile_bytes(p) <= d.shared_bytes - 2048 &&
+    return fastest(p, Role::S)->extent > least && parts(p) * p.kept() < INT32_MAX / 2 && size * tile_bytes(p) <= d.shared_bytes - 2048 &&
            d.processors > 1;
   }
   // Where there are many lines of two or three tiles, of float32, a warp for each waits for nobody (H200, 2^14 lines of 2^14: 547 us by
@@ -280,7 +278,7 @@ struct ScanLookback {
     const int64_t tiles = c.split * p.kept();
     c.grid = tiles + 1;
     c.leaves_zero = true;
-    c.zeroed_bytes = c.workspace_bytes = size_t(16 + 2 * tiles * published_words(scan_state_bytes(p)) * 8);
+    c.zeroed_bytes = c.workspace_bytes = size_t(16 + 2 * kRingSlots * published_words(scan_state_bytes(p)) * 8);
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
     return make_instance(p, "scan_lookback");

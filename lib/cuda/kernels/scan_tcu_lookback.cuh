@@ -13,7 +13,6 @@ struct scan_tcu_lookback {
   using F = ScanFold<Op, Acc, Index>;
   using Lines = TensorLine<Map, F, Out, Index>;
   using LookBack = scan_lookback<Map, Op, Acc, Out, Index>;
-  using W = Published<Acc>;
   static constexpr int kResident = Lines::Part::kResident, kWarps = Lines::Part::kWarps;
 
   template <class P>
@@ -23,19 +22,21 @@ struct scan_tcu_lookback {
     TCU_SHARED(Acc, sums, kWarps);
     TCU_SHARED(Acc, earlier, 1);
     const Arrival arrival(barrier);
-    const Index tiles = Index(p.kept) * Index(p.split), block = Index(block_in_order(static_cast<unsigned *>(p.zeroed)));
-    uint64_t *const published = static_cast<uint64_t *>(p.zeroed) + 2, *const before = published + int64_t(tiles) * W::kWords;
-    if (block == 0) return LookBack::look_back(p, tiles, published, before);
+    const int tiles = int(p.kept * p.split), block = int(block_in_order(static_cast<unsigned *>(p.zeroed)));
+    const auto ring = LookBack::ring_of(p);
+    if (block == 0) return LookBack::look_back(p, tiles, ring);
 
-    const Index number = p.kept == 1 ? Index(0) : (block - 1) / Index(p.split);
+    const Index number = p.kept == 1 ? Index(0) : Index((block - 1) / int(p.split));
     const typename Lines::Tile tile(p, shared, number, block - 1 - number * Index(p.split));
+    Published<Acc> slot = {};
+    if (threadIdx.x == 0) slot = ring.place(block - 1, 0);
     tile.fetch(arrival, p);
     const auto part = Lines::part(tile);
     typename Lines::Part::Quads quads;
     const Acc sum = Lines::template sum<kAcross>(tile, part, quads);
     if (Lines::Part::lane() == 0) sums[threadIdx.x / 32] = sum;
     __syncthreads();
-    if (threadIdx.x == 0) LookBack::exchange(published, before, block - 1, sums, earlier);
+    if (threadIdx.x == 0) earlier[0] = ring.ask_back(block - 1, tiles, 0, LookBack::template fold_all<kWarps>(sums), slot);
     __syncthreads();
     Lines::template scan<kAcross>(p, tile, part, quads, Lines::before(earlier[0], sums));
     if (!p.reads_out()) tile.drain(p);

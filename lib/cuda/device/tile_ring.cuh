@@ -1,0 +1,48 @@
+// What the blocks of a scan tell those that look back for them, and are answered. Words (device/published.cuh) of tiles, the sum of each and
+// what comes before it, in rings: a tile takes the place of the one `slots` before it when that has read its answer. So they are few
+// however many tiles there are, the second level cache keeps them, and they are zero at the end as they were at the beginning.
+#pragma once
+#include "device/published.cuh"
+
+namespace tcu::cuda {
+#if defined(TCU_EMULATOR)
+inline constexpr int kRingSlots = 8;  // so that a small test goes round
+#else
+inline constexpr int kRingSlots = 2048;  // more than there are resident tiles, lest one waits for a place
+#endif
+
+#if defined(TCU_KERNELS)
+
+// For each column of tiles below each other; a line of tiles is a column. A word's tag is the tile's number and one.
+template <class State>
+struct TileRing {
+  using W = Published<State>;
+  static constexpr uint32_t kTaken = 1u << 31;  // of a tag: the tile has read its answer
+  uint64_t *words;
+  int64_t columns;
+  int slots;       // a power of two
+  bool sums_down;  // a column's sums are neighbours, else those of one tile in all columns: what a warp asks for at once
+
+  TCU_DEVICE int64_t slot(int tile) const { return tile & (slots - 1); }
+  TCU_DEVICE uint64_t *before(int tile, int64_t column) const { return words + (slot(tile) * columns + column) * W::kWords; }
+  TCU_DEVICE uint64_t *sum(int tile, int64_t column) const {
+    return words + (slots * columns + (sums_down ? column * slots + slot(tile) : slot(tile) * columns + column)) * W::kWords;
+  }
+  TCU_DEVICE static uint32_t tag(int tile) { return uint32_t(tile) + 1; }
+
+  // What stands where a tile's answer is to come. To be asked long before ask_back, which then need not wait for it.
+  TCU_DEVICE W place(int tile, int64_t column) const { return tile < slots ? W{} : W::ask(before(tile, column)); }
+  // What comes before a tile in a column; total: its sum; place: what place() said.
+  TCU_DEVICE State ask_back(int tile, int tiles, int64_t column, State total, W place) const {
+    uint64_t *const answer = before(tile, column);
+    if (tile >= slots) place.wait(answer, tag(tile - slots) | kTaken);  // then both slots are free
+    W::publish(sum(tile, column), total, tag(tile));
+    const State start = W::ask(answer).wait(answer, tag(tile));
+    if (tile >= tiles - slots) W::clear(answer);
+    else W::publish(answer, start, tag(tile) | kTaken);
+    return start;
+  }
+};
+
+#endif
+}  // namespace tcu::cuda
