@@ -10,7 +10,8 @@
 namespace bench {
 namespace {
 
-constexpr double short_us = 100, cached_us = 25, energy_seconds = 1.2;
+constexpr double short_us = 100, cached_us = 25;
+constexpr double energy_seconds = 1.2, energy_us = 3000;  // in all; of what is queued at once
 constexpr double turn_us = 600;  // of a batch where calls take turns: the events add about a per cent, to all alike
 constexpr int turns = 7;
 
@@ -47,11 +48,12 @@ double replay_us(Clock &clock, const std::function<void(int64_t)> &call, int64_t
   return times[times.size() / 2];
 }
 
-// Joules for 10^9 elements of the iteration space, over more than a second of calls back to back; what the idle device takes
-// is not counted.
-void measure_energy(Clock &clock, const std::function<void(int64_t)> &call, int64_t n, const Case &c, Row *row) {
+}  // namespace
+
+void measure_energy(Clock &clock, const std::function<void(int64_t)> &call, const Case &c, Row *row) {
   static const EnergyMeter meter;
-  if (!meter.works()) return;
+  if (!meter.works() || row->us <= 0) return;
+  const int64_t n = std::clamp<int64_t>(std::ceil(energy_us / row->us), 1, 500);
   clock.synchronize();
   int64_t calls = 0;
   const double before = meter.joules(), start = now_us();
@@ -64,8 +66,6 @@ void measure_energy(Clock &clock, const std::function<void(int64_t)> &call, int6
   row->joule = (meter.joules() - before - meter.idle_watts() * seconds) / (double(calls) * double(c.elements())) * 1e9;
   row->idle_watts = meter.idle_watts();
 }
-
-}  // namespace
 
 // A sample is a batch of calls, back to back on one stream between two events, each on the next set of operands. It lasts a
 // millisecond or more, so the events' own time (a few microseconds) is below half a per cent. Short work is queued behind
@@ -86,7 +86,7 @@ void measure(Clock &clock, const std::function<void(int64_t)> &call, const Case 
   row->method = plug_us > 0 ? "batch behind a busy device" : "batch";
   if (us < short_us) row->graph_us = replay_us(clock, call, n, 5);
   if (us < cached_us) row->graph_cached_us = replay_us(clock, [&](int64_t) { call(0); }, n, 5);
-  if (std::find(c.groups.begin(), c.groups.end(), "energy") != c.groups.end()) measure_energy(clock, call, n, c, row);
+  if (options.energy || std::find(c.groups.begin(), c.groups.end(), "energy") != c.groups.end()) measure_energy(clock, call, c, row);
 }
 
 // A call that is seen to be far behind has no turns.
