@@ -13,8 +13,8 @@ writes paper_<name>.json and its plot instead (papers.py), --instructions instru
   ceiling_gbps       the best streaming kernel of this machine at that size and mix; fraction: its time over us
   correct, error     against float64, see bench/runner/check.h; null: not checked
   error_over_magnitudes  |out - ref| over the sum of magnitudes, the worst of the outputs looked at; sums and means only
-  joule              for 10^9 elements, cases of group energy, or with --energy all; what the idle device takes (idle_watts) is not
-                     counted; with --all-kernels: of the planner's row, and of the fastest on tensor cores and on ordinary ones
+  joule              for 10^9 elements, cases of group energy, or with --energy all of all; what the idle device takes (idle_watts)
+                     is not counted. With --all-kernels, if 'all': the planner's row's, and the fastest's on tensor and on ordinary cores
   method             how it was timed (docs/performance.md)
   pinned             true: the row of the library was named, not chosen by the planner
   R, B, F            of a sweep (papers.py): the numbers that TCUOPS_TUNING gave it
@@ -70,7 +70,7 @@ def arguments():
     p.add_argument("--kernel", action="append", help="pin this kernel of the library; leaves latest.json alone")
     p.add_argument("--all-kernels", action="store_true",
                    help="every kernel that takes a case, in turn, in brief; leaves latest.json alone")
-    p.add_argument("--energy", action="store_true", help="of every case; ours, CUB's and cuBLAS's")
+    p.add_argument("--energy", choices=["all", "none"], help="of which cases; default: those of group energy")
     p.add_argument("--name", help="the record's, in place of its date; leaves latest.json alone")
     p.add_argument("--paper", help="an experiment of the papers, all that begin so, 'all', or 'list' to see them")
     p.add_argument("--instructions", action="store_true",
@@ -258,7 +258,7 @@ def kernel_arguments(kernels):
 
 def energy_of(args):
     """The argument of tcu_bench and of the peers that take it."""
-    return ["--energy"] if args.energy else []
+    return ["--energy", args.energy] if args.energy else []
 
 
 def run_pinned(args, device, kernels, groups, seconds, folder):

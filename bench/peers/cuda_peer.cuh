@@ -157,15 +157,17 @@ inline int run(int argc, char **argv, const std::string &who, const std::string 
     char *in = operands.reserve(sets * n_in * in_bytes), *out = results.reserve(sets * out_bytes);
     fill(c.dtype, in, sets * n_in * in_bytes / bench::dtype_bytes(c.dtype));
     bench::Row best;
+    std::function<void(int64_t)> best_call;
     for (const Way &way : ways) {
       bench::Row row;
       row.who = who, row.kernel = way.kernel;
       size_t temporary_bytes = 0;
       MUST(way.call(nullptr, temporary_bytes, in, in, out));
-      char *scratch = temporary.reserve(std::max<size_t>(temporary_bytes, 1));
-      const auto call = [&](int64_t k) {
+      const auto call = [=, &way, &temporary](int64_t k) {  // another way may have made temporary grow
         const char *x = in + k % sets * n_in * in_bytes;
-        MUST(way.call(scratch, temporary_bytes, x, n_in > 1 ? x + in_bytes : x, out + k % sets * out_bytes));
+        size_t bytes = temporary_bytes;
+        char *scratch = temporary.reserve(std::max<size_t>(bytes, 1));
+        MUST(way.call(scratch, bytes, x, n_in > 1 ? x + in_bytes : x, out + k % sets * out_bytes));
       };
       MUST(cudaDeviceSynchronize());
       if (options.once) {
@@ -174,15 +176,16 @@ inline int run(int argc, char **argv, const std::string &who, const std::string 
         rows.row(c, row);
         continue;
       }
-      bench::measure(clock, call, c, options, &row);
+      bench::measure(clock, call, options, &row);
       if (c.family == "scan" && c.shape.size() == 1 && c.dtype == "f32") {
         call(0);
         MUST(cudaStreamSynchronize(queue));
         row.error = error_of_running_sums(in, out, c.elements());
       }
-      if (best.us < 0 || row.us < best.us) best = row;
+      if (best.us < 0 || row.us < best.us) best = row, best_call = call;
     }
     if (options.once) continue;
+    if (bench::wants_energy(c, options)) bench::measure_energy(clock, best_call, c, &best);
     rows.row(c, best);
     std::fprintf(stderr, "%-8s %-28s %-5s %-14s %10.1f us %8.1f GB/s\n", who.c_str(), c.name.c_str(), c.dtype.c_str(),
                  c.expr.c_str(), best.us, c.bytes() / best.us / 1e3);

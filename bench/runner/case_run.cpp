@@ -296,7 +296,7 @@ void CaseRunner::measure_all(const std::vector<std::unique_ptr<Call>> &calls, co
   for (const auto &call : calls) functions.push_back([&call](int64_t k) { call->execute(k); });
   for (Row &row : rows) pointers.push_back(&row);
   measure_in_turn(device_.is_cuda ? static_cast<Clock &>(device_clock) : wall_clock, functions, pointers);
-  if (!options_.energy || !device_.is_cuda) return;
+  if (options_.energy != "all" || !device_.is_cuda) return;
   std::set<size_t> wanted = {0};  // the planner's, and the fastest on tensor cores and on ordinary ones
   for (const bool on_tensor_cores : {true, false}) {
     const Row *best = nullptr;
@@ -325,7 +325,9 @@ void CaseRunner::profile_all(const std::vector<std::unique_ptr<Call>> &calls, st
 // Device time of a plan's calls; then host time of a call that looks its plan up: each into an empty queue.
 void CaseRunner::measure_cuda(Call &call, const Case &c, Row *row) {
   StreamClock clock(device_, plug_, events_);
-  measure(clock, [&](int64_t k) { call.execute(k); }, c, options_, row);
+  const auto execute = [&](int64_t k) { call.execute(k); };
+  measure(clock, execute, options_, row);
+  if (wants_energy(c, options_)) measure_energy(clock, execute, c, row);
   std::vector<double> times;
   for (int64_t k = 0; k < 33; k++) {
     if (k % 11 == 0) device_.synchronize();

@@ -130,8 +130,10 @@ Options parse_options(int argc, char **argv) {
       o.budget = std::atof(value().c_str());
     else if (a == "--quick")
       o.quick = true;
-    else if (a == "--energy")
-      o.energy = true;
+    else if (a == "--energy") {
+      o.energy = value();
+      if (o.energy != "all" && o.energy != "none") die("--energy takes 'all' or 'none'");
+    }
     else if (a == "--all-kernels")
       o.all_kernels = true;
     else if (a == "--once")
@@ -142,7 +144,7 @@ Options parse_options(int argc, char **argv) {
     else
       die("unknown argument '" + a +
           "': takes --device, --cases, --out, --group, --case, --dtype, --family, --kernel, "
-          "--all-kernels, --once, --plan-only K/N, --budget SECONDS, --energy, --quick");
+          "--all-kernels, --once, --plan-only K/N, --budget SECONDS, --energy all|none, --quick");
   }
   return o;
 }

@@ -41,7 +41,7 @@ struct Options {
   std::vector<std::string> groups, names, dtypes, families;  // empty: all; a name matches as a substring
   double budget = 1e9;                                       // seconds; cases that no longer fit are left out
   bool quick = false;
-  bool energy = false;       // of every case, as if each were in group 'energy'
+  std::string energy;        // of 'all' cases or of 'none'; empty: of those in group 'energy'
   bool all_kernels = false;  // beside the planner's choice every other kernel that takes the case, in turn
   bool once = false;         // the same rows, each called once for a profiler (once.h) in place of being timed
   int part = 0, parts = 0;   // of so many parts of the cases this one is planned and not run: what it compiles is on the disk then

@@ -1,10 +1,10 @@
 // tcu_bench: times libtcuops on the cases of cases.json through its C ABI alone, as a caller would.
 //   tcu_bench --device cpu|cuda [--group G] [--case NAME] [--dtype f32] [--family scan] [--kernel NAME]... [--quick]
-//             [--all-kernels] [--once] [--plan-only K/N] [--energy] [--budget SECONDS] [--cases FILE] [--out FILE]
+//             [--all-kernels] [--once] [--plan-only K/N] [--energy all|none] [--budget SECONDS] [--cases FILE] [--out FILE]
 // Writes one JSON object a line: what the device is, a row a case (see bench/run.py for the fields), what was left out.
 // --kernel: as many rows a case as of these kernels take it, each timed as the planner's choice is without this; one data set for all.
 // --all-kernels: as many rows a case as kernels take it, the planner's choice first; in brief, to be compared with one another. With
-// --energy also that of the planner's row and of the fastest on tensor cores and on ordinary ones (without: of each case).
+// --energy all, also the energy of the planner's row and of the fastest on tensor cores and on ordinary ones.
 // --once: the same rows, each called once where a profiler looks (once.h), and not timed; ./run bench --instructions.
 // --plan-only K/N: every N-th case from the K-th on is planned on those kernels and no more, so that what is compiled at run time is in
 // the disk cache, by N processes side by side, when another one measures.

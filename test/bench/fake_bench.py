@@ -8,9 +8,9 @@ import os
 parser = argparse.ArgumentParser()
 for name in ("kernel", "group", "case", "dtype", "family"):
     parser.add_argument("--" + name, action="append", default=[])
-for name in ("device", "cases", "out", "budget"):
+for name in ("device", "cases", "out", "budget", "energy"):
     parser.add_argument("--" + name)
-for name in ("quick", "energy", "all-kernels"):
+for name in ("quick", "all-kernels"):
     parser.add_argument("--" + name, action="store_true")
 args = parser.parse_args()
 tuning = os.environ.get("TCUOPS_TUNING", "")

@@ -16,7 +16,7 @@ sys.path.insert(0, os.path.join(ROOT, "bench"))
 import papers
 import run
 
-ARGS = argparse.Namespace(quick=True, case=None, dtype=None, family=None, kernel=None, all_kernels=False, energy=False)
+ARGS = argparse.Namespace(quick=True, case=None, dtype=None, family=None, kernel=None, all_kernels=False, energy=None)
 FIG3, FIG5, FIG6, FIG7 = (papers.BY_NAME["navarro_fig" + n] for n in "3567")
 SWEPT = [(e, k) for e in (FIG3, FIG5, FIG6) for k in e.kernels]
 
