@@ -48,6 +48,8 @@ Extremes extremes(tcu_dtype_t dtype) {
   return {65504, 60000, 1e-3};
 }
 
+constexpr int64_t kOutlier = 1 << 18;  // among the first 2^20
+
 // Where element i of a block comes from: `unit` is drawn for each, uniform in [0, 1).
 struct Source {
   std::mt19937_64 random{20261121};
@@ -62,7 +64,7 @@ const struct {
     {"uniform01", [](Source &from, int64_t, const Extremes &) { return from.unit; }},
     {"normal", [](Source &from, int64_t, const Extremes &) { return from.normal(from.random); }},
     {"alternating", [](Source &from, int64_t i, const Extremes &e) { return (i % 2 ? -e.large : e.large) + e.large / 600 * from.unit; }},
-    {"outlier", [](Source &from, int64_t i, const Extremes &e) { return i == Pool::period / 2 ? e.large : e.little * from.unit; }},
+    {"outlier", [](Source &from, int64_t i, const Extremes &e) { return i == kOutlier ? e.large : e.little * from.unit; }},
     {"largest", [](Source &, int64_t, const Extremes &e) { return e.largest; }},
 };
 Draw draw_of(const std::string &data) {
