@@ -178,6 +178,7 @@ void Pool::prepare(tcu_dtype_t dtype, const std::string &data, int64_t elements)
   if (dtype != dtype_) {
     dtype_ = dtype;
     filled_ = 0, all_ = {};
+    parts_.assign((period + part - 1) / part, {});
     block_.resize(period);
     bool is_float = (dtype >= TCU_FLOAT16 && dtype <= TCU_FLOAT64) || dtype == TCU_FLOAT8_E4M3 || dtype == TCU_FLOAT8_E5M2;
     bool is_signed = dtype >= TCU_INT8 && dtype <= TCU_INT64;
@@ -197,8 +198,9 @@ void Pool::prepare(tcu_dtype_t dtype, const std::string &data, int64_t elements)
       // which float16 can hold.
       if (i > period / 2 && data.empty() && (is_float || is_signed)) value = -block_[i - period / 2 - 1];
       store_element(dtype, value, &bytes[i * size]);
-      all_.add(block_[i] = load_element(dtype, &bytes[i * size]));
+      parts_[i / part].add(block_[i] = load_element(dtype, &bytes[i * size]));
     }
+    for (const Totals &t : parts_) all_.add(t);
     buffer_.reserve(std::max(elements, period) * size);
     must(tcu_copy(device_.context, buffer_.at(0), bytes.data(), bytes.size(), device_.stream));
     filled_ = period;
@@ -215,9 +217,15 @@ void Pool::prepare(tcu_dtype_t dtype, const std::string &data, int64_t elements)
 }
 
 Totals Pool::totals(int64_t first, int64_t n) const {
-  const long double periods = static_cast<long double>(n / period);
-  Totals t{periods * all_.sum, periods * all_.squares, periods * all_.magnitudes};
-  for (int64_t i = first + n / period * period; i < first + n; i++) t.add(host_at(i));
+  Totals t;
+  t.add(all_, static_cast<long double>(n / period));
+  for (int64_t left = n % period, at = first % period; left > 0; at = at < period ? at : 0) {
+    const int64_t whole = std::min(part, period - at);
+    const bool fits = at % part == 0 && whole <= left;
+    if (fits) t.add(parts_[at / part]);
+    else t.add(block_[at]);
+    at += fits ? whole : 1, left -= fits ? whole : 1;
+  }
   return t;
 }
 

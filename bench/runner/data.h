@@ -20,6 +20,9 @@ void store_element(tcu_dtype_t dtype, double value, void *to);
 struct Totals {
   long double sum = 0, squares = 0, magnitudes = 0;
   void add(double x) { sum += x, squares += static_cast<long double>(x) * x, magnitudes += std::fabs(x); }
+  void add(const Totals &t, long double times = 1) {
+    sum += times * t.sum, squares += times * t.squares, magnitudes += times * t.magnitudes;
+  }
 };
 
 class Pool {
@@ -36,7 +39,7 @@ class Pool {
   void prepare(tcu_dtype_t dtype, const std::string &data, int64_t elements);
   void *device_at(int64_t element) const { return buffer_.at(element * tcu_dtype_bytes(dtype_)); }
   double host_at(int64_t element) const { return block_[element % period]; }
-  // Of n elements from `first` on: whole periods are not added up again.
+  // Of n elements from `first` on: whole periods, and whole parts of one, are not added up again.
   Totals totals(int64_t first, int64_t n) const;
 
  private:
@@ -45,6 +48,8 @@ class Pool {
   tcu_dtype_t dtype_ = 0;
   int64_t filled_ = 0;         // elements
   std::vector<double> block_;  // what the device holds, exactly
+  static constexpr int64_t part = 1024;
+  std::vector<Totals> parts_;  // of each `part` elements of the block; the last are fewer
   Totals all_;                 // of the block
 };
 

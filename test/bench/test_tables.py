@@ -92,7 +92,8 @@ class Tables(unittest.TestCase):
     def test_a_newer_cub_stands_beside_the_toolkits(self):
         self.write("tensor_rows", "2026-01-06", [
             row("DeviceSegmentedReduce of one length", 1000.0, who="cub 3.6", correct=None),
-            row("reduce.tcu.segmented", 500.0, pinned=True), row("reduce.small", 510.0), row("DeviceSegmentedReduce", 60000.0, who="cub", correct=None)])
+            row("reduce.tcu.segmented", 500.0, pinned=True), row("reduce.small", 510.0),
+            row("DeviceSegmentedReduce", 60000.0, who="cub", correct=None)])
         known = self.known()
         self.assertEqual([line[1:4] for line in tensor.lines(known, [CASE])][2:], [
             ["CUB", "DeviceSegmentedReduce", "60000.0"], ["CUB 3.6", "DeviceSegmentedReduce of one length", "1000.0"]])
