@@ -64,17 +64,20 @@ def share_of_the_copy(expr, most, least):
 def over_cub(expr, factor):
     """At the shortest segments; the others beside them."""
     def measure(known):
-        found = {}
+        found, of_one_length = {}, {}
         for n, (rows, best, ordinary) in pairs(known, expr, 1 << 14).items():
             cub = known.peer(rows, "cub")
             if cub and ordinary:
                 found[n] = cub["us"] / best["us"], cub["us"] / ordinary["us"], cub["kernel"]
+            if newer := known.newer_cub(rows):
+                of_one_length.setdefault(newer["who"].upper(), []).append(f"{newer['us'] / best['us']:.2g} at {n}")
         if not found:
             return None
         first, *rest = found
         text = f"{found[first][0]:.3g} times {found[first][2]} at {first}, ordinary cores {found[first][1]:.3g} times"
         if rest:
             text += "; " + ", ".join(f"{found[n][0]:.2g} at {n}" for n in rest)
+        text += "".join(f"; {who} {', '.join(told)}" for who, told in of_one_length.items())
         return text, verdict([found[first][0] >= factor])
     return measure
 
@@ -176,7 +179,7 @@ def fewer_instructions(known):
 def speedup(kernel, factor):
     """Of a row over the ordinary one, for the largest sum; where the row has no time, what the fastest one on tensor cores does."""
     def measure(known):
-        own = [r for r in known.rows if r["kernel"] == kernel and r["expr"] == "sum(a)" and r["dtype"] == "f16"]
+        own = [r for r in known.rows if r["kernel"] == kernel and r["expr"] == "sum(a)" and r["dtype"] == "f16" and not r.get("data")]
         best = max(own, key=records.elements, default=None)
         if best:
             ordinary = known.best([r for r in known.of(best) if r["file"] == best["file"]])[1]
@@ -221,6 +224,33 @@ def error(data, most):
     return measure
 
 
+def fastest_chain(kernel, length, block):
+    """The fastest of a sweep over R and B, beside the paper's."""
+    def measure(known):
+        times = {(r["R"], r["B"]): r["us"] for r in known.sweep(kernel)}
+        if not times:
+            return None
+        best = min(times, key=times.get)
+        text = f"R = {best[0]}, B = {best[1]}: {times[best]:.2f} us"
+        if (length, block) in times:
+            text += f"; the paper's {times[length, block]:.2f} us"
+        return text + f"; {min(times.values()):.2f} to {max(times.values()):.2f} us of {len(times)}", verdict([best == (length, block)])
+    return measure
+
+
+def slowest_when_split(known):
+    """Of the three variants, on the largest sum that all have been timed on."""
+    rows = [r for r in known.rows if r["expr"] == "sum(a)" and r["dtype"] == "f16" and not r.get("data")]
+    for row in sorted((r for r in rows if r["kernel"] == papers.SPLIT), key=records.elements, reverse=True):
+        us = {r["kernel"]: r["us"] for r in known.of(row) if r["file"] == row["file"] and r["kernel"] in VARIANTS}
+        if len(us) == len(VARIANTS):
+            order = sorted(us, key=us.get)
+            return (", ".join(f"`{k}` {us[k]:.0f} us" for k in order) + f"; {tensor.amount(records.elements(row))}",
+                    verdict([order[-1] == papers.SPLIT, order[0] == SINGLE_PASS]))
+    return None
+
+
+VARIANTS = (papers.RECURRENCE, SINGLE_PASS, papers.SPLIT)
 BUSY = "on short segments CUB leaves the memory idle and draws less, for so much longer that it takes many times the energy"
 HALF = "float16 has half the bytes; tensor cores add nothing to that, for ordinary ones gain as much"
 EXACT = "products with 1 are exact, and the sums are float32 and float64 (docs/numerics.md)"
@@ -231,8 +261,8 @@ CLAIMS = (
     Claim(DAKKAK, "6.3, Fig. 12", "scans of 16 to 2^19 at 89 to 97 % of the copy's speed", share_of_the_copy("cumsum(a)", 1 << 19, 0.89),
           {PART: "a line of 16 is one product; for longer ones sums are carried on by shuffles beside the products"}),
     Claim(DAKKAK, "6.3, abstract", "up to 100 times cub::DeviceSegmentedReduce, at segments of 16", over_cub("sum(a)", 100),
-          {HOLDS: "CUB's routine by offsets gives a block to a segment, however short; that tensor cores add is not why: ordinary ones do as "
-                  "well. CUB 3.6 has a routine for segments of one length, which CUDA 13.0's CUB has not: 1074 us at 16 on an H200, twice ours"}),
+          {HOLDS: "CUB's routine by offsets gives a block to a segment, however short; that tensor cores add is not why: ordinary ones do "
+                  "as well. CUB 3.6 has a routine for segments of one length, which CUDA 13.0's CUB has not"}),
     Claim(DAKKAK, "6.3, abstract", "3 times the scan by key at short segments", over_cub("cumsum(a)", 3),
           {HOLDS: "the scan by key goes through the same steps whatever the segments; ordinary cores gain as much"}),
     Claim(DAKKAK, "2.4, Fig. 3", "a matrix times a vector by tensor cores at least twice as fast as cuBLAS's SGEMV", gemv,
@@ -247,6 +277,10 @@ CLAIMS = (
           {HOLDS: "CUB's scan, with a float32 accumulator, is far from the memory's speed; three launches read all twice, one once"}),
     Claim(NAVARRO, "abstract; 5.4, Fig. 7", "the single pass about 3.2 times a warp-shuffle reduction", speedup(SINGLE_PASS, 3.2),
           {NO: MEMORY + "; the paper's single pass (420e9 elements a second) had the V100's memory busy, its shuffle reduction had not"}),
+    Claim(NAVARRO, "5.1, Fig. 3", "the recurrence is fastest with R = 5, B = 32", fastest_chain(papers.RECURRENCE, 5, 32), {}),
+    Claim(NAVARRO, "5.2, Fig. 5", "the single pass is fastest with R = 4, B = 128", fastest_chain(SINGLE_PASS, 4, 128), {}),
+    Claim(NAVARRO, "5.4, Fig. 7", "of the three variants the single pass is the fastest for large n, the split the slowest",
+          slowest_when_split, {}),
     Claim(NAVARRO, "6, Fig. 8", "the single pass slightly faster than CUB on float16 and twice as fast as CUB on float32", over_cub_full,
           {HOLDS: "half the bytes of float32"}),
     Claim(NAVARRO, "5.4, Fig. 7", "error below 1 % of a float64 sum, normal numbers", error("normal", 1e-2), {HOLDS: EXACT}),

@@ -2,9 +2,10 @@
 """./run bench --instructions: what ncu counts of every row of the library that takes a case, and of CUB.
 
 One ncu over one tcu_bench --once, and one over one tcu_peer_cub --once, on the cases of the groups 'instructions' and 'bandwidth' of
-cases.json. The programs call each row three times and open the profiler for the last, between two launches of an empty kernel whose
-grid is the row's number (bench/runner/once.h): so launches are known by their order, and what does not fit is an error. Writes
-bench/results/<gpu>/instructions.json, a row a case and row of the library:
+cases.json. The programs call each row first, and open the profiler for one more call, between two launches of an empty kernel whose
+grid is the row's number (bench/runner/once.h): so launches are known by their order, and what does not fit is an error. A row of the
+library that is more than ten times as slow as the fastest is left out, and said to be. Writes bench/results/<gpu>/instructions.json, a
+row a case and row of the library:
   planned            the planner chose it
   launches, kernels  how many kernels one call launches, and their names
   executed, issued   instructions of warps; tensor: those of them that went to the tensor cores' pipe, to

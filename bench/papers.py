@@ -38,6 +38,7 @@ class Experiment(NamedTuple):
 
 REDUCE_SCAN = (("reduction", {"family": "segmented_reduce"}), ("scan", {"family": "segmented_scan"}))
 HALF_FLOAT = (("float16", {"dtype": "f16"}), ("float32", {"dtype": "f32"}))
+HALVES = (("float16", {"dtype": "f16"}), ("bfloat16", {"dtype": "bf16"}))
 RECURRENCE, SINGLE_PASS, SPLIT = "reduce.tcu.recurrence", "reduce.tcu.single_pass", "reduce.tcu.split"
 SCAN_TCU = "scan.tcu.segmented"
 VIRTUAL = ("reduce.virtual",)
@@ -45,7 +46,9 @@ SLIDING = ("broadcast.*", "broadcast.sliding_register", "broadcast.sliding_share
 CUB_PARTS = ("*WarpReduce*", "*BlockReduce*", "*WarpScan*", "*BlockScan*")
 TIME_SPEED_ERROR = ("us", "elements", "error_uniform", "error_normal")
 CHAIN_BLOCK = tuple({"R": r, "B": b} for b in (32, 64, 128, 256) for r in (1, 2, 4, 5, 8, 16))
-FRACTION = tuple({"F": f} for f in (0, 10, 25, 50, 75, 90, 100))
+FRACTION = tuple({"F": f} for f in (1, 10, 25, 50, 75, 90, 100))  # of 0 TCUOPS_TUNING makes the table's number
+DATA = {"uniform01": "uniform in [0, 1)", "normal": "normal", "alternating": "alternating large", "outlier": "a large one among small",
+        "largest": "all 65504"}  # of runner/data.h
 BLOCKS = "B above 256: the library's kernels have blocks of that many threads at most"
 COUNTS = "the library's own counts (tcu_matmul_counts is not built): what is counted is the algorithm as published"
 
@@ -79,6 +82,8 @@ EXPERIMENTS = (
                (RECURRENCE, SINGLE_PASS, SPLIT, "reduce.split")),
     Experiment("navarro_fig8", "Single pass beside CUB: full sum", NAVARRO, "Fig. 8", "size", TIME_SPEED_ERROR,
                (SINGLE_PASS,), HALF_FLOAT, ("cub",)),
+    Experiment("navarro_error", "Errors of one sum over its magnitudes; the adversarial data are ours", NAVARRO, "Fig. 7, 8", "size",
+               tuple("magnitudes_" + data for data in DATA), (RECURRENCE, SINGLE_PASS, SPLIT, "reduce.tcu.segmented"), HALVES),
     Experiment("dikbayir_fig9", "Sum of each slice of 2^26 float32", DIKBAYIR, "Fig. 9", "slice", ("gbps",),
                VIRTUAL),
     Experiment("dikbayir_fig10", "Third-order tensors of float32, sums of 4096", DIKBAYIR, "Fig. 10", "size",
@@ -106,6 +111,7 @@ class Quantity(NamedTuple):
     limit: object = lambda row: None  # the same of what bounds it
     limit_label: str = "ceiling"
     is_log: bool = False
+    floor: float = 1e-9  # where 0 is drawn, if is_log
 
 
 def per_time(amount):
@@ -123,6 +129,11 @@ def on_plain_data(quantity):
 def error_on(data):
     """‖out − ref‖ / ‖ref‖, ‖ref‖ at least the norm of the summands"""
     return lambda row: row.get("error") if row.get("data") == data else None
+
+
+def error_over_magnitudes_on(data):
+    """|out − ref| / Σ|x|: ours only"""
+    return lambda row: row.get("error_over_magnitudes") if row.get("data") == data else None
 
 
 def elements_ceiling(row):
@@ -149,7 +160,8 @@ QUANTITIES = {
     "products": Quantity("products in all", lambda r: r.get("products"), lambda r: r["products_bound"],
                          "Lemma 1", True),
     "depth": Quantity("products in sequence", lambda r: r.get("depth"), lambda r: r["depth_bound"], "Lemma 1"),
-}
+} | {"magnitudes_" + data: Quantity(f"error / Σ|x|, {words}; 0 is drawn at 10⁻¹²", error_over_magnitudes_on(data),
+                                    is_log=True, floor=1e-12) for data, words in DATA.items()}
 
 
 def chosen(name):
@@ -207,6 +219,16 @@ def tuning(kernel, point):
     """What TCUOPS_TUNING is to say for a point of a sweep."""
     number = point.get("R", point.get("F"))
     return f"{kernel}={number}" + (f":{point['B']}" if "B" in point else "")
+
+
+def is_swept(row):
+    """It is of other numbers than the tuning table's."""
+    return any(k in row for k in ("R", "B", "F"))
+
+
+def is_of(experiment, row):
+    """Of a row that was pinned: a sweep shows what was swept, other experiments show nothing of that."""
+    return bool(experiment.sweep) == is_swept(row)
 
 
 def pinned_by(experiments, device):
@@ -292,6 +314,11 @@ def counted_rows(most=1 << 16):
 # ---- the list
 
 
+def shown(experiment):
+    y = experiment.y if len(experiment.y) < 5 else (experiment.y[0], "...", experiment.y[-1])
+    return f"{', '.join(y)} over {experiment.x}"
+
+
 def listing(cases, results, names=None):
     """The table as text. names: the library's rows; None: those of the last results on a GPU."""
     whose = "the library's rows on cuda"
@@ -299,10 +326,10 @@ def listing(cases, results, names=None):
         whose = "no GPU to ask the library on; the rows of the newest results of a GPU"
         of_gpus = [json.load(open(p)) for p in results if os.path.basename(os.path.dirname(p)) != "cpu"]
         names = measured_rows(r for result in of_gpus for r in result["rows"])
-    text = [f"'missing' is told by: {whose}", f"{'name':16}{'cases':>6}  {'source':32}{'y over x':52}title"]
+    text = [f"'missing' is told by: {whose}", f"{'name':16}{'cases':>6}  {'source':32}{'y over x':56}title"]
     for e in EXPERIMENTS:
         n = len(counted_rows()) if is_counted(e) else sum(e.name in c["groups"] for c in cases)
-        text.append(f"{e.name:16}{n:6}  {e.paper + ', ' + e.figure:32}{', '.join(e.y) + ' over ' + e.x:52}{e.title}")
+        text.append(f"{e.name:16}{n:6}  {e.paper + ', ' + e.figure:32}{shown(e):56}{e.title}")
         found, none = pins(e, names)
         lines = [("pinned", found), ("missing", [f"no row {p}" for p in none] + list(e.lacks))]
         text += [f"{'':24}{what}: {'; '.join(words)}" for what, words in lines if words]

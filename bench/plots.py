@@ -19,7 +19,7 @@ except ImportError:
 
 # Colours of Okabe and Ito, which the colour-blind tell apart; a marker each beside them.
 OURS = ("#0072B2", "o")
-PEERS = {"cub": ("#E69F00", "s"), "torch": ("#D55E00", "^"), "jax": ("#009E73", "D"), "cupy": ("#CC79A7", "v"),
+PEERS = {"cub": ("#E69F00", "s"), "cccl": ("#F0E442", "s"), "torch": ("#D55E00", "^"), "jax": ("#009E73", "D"), "cupy": ("#CC79A7", "v"),
          "cublas": ("#56B4E9", "P"), "base": ("#D55E00", "^"), "numpy": ("#E69F00", "s")}
 OTHERS = (("#000000", "X"), ("#999933", "P"), ("#882255", "h"), ("#332288", "<"), ("#AA4499", ">"), ("#661100", "p"),
           ("#808080", "d"), ("#44AA99", "8"))
@@ -34,10 +34,11 @@ STYLE = {"svg.hashsalt": "tcuops", "svg.fonttype": "none", "font.family": "sans-
 
 
 def name_of(who):
-    return NAMES.get(who, who)
+    return NAMES.get(who, who.replace("cub ", "CUB "))
 
 
 def style_of(who, taken=0):
+    who = "cccl" if who.startswith("cub ") else who  # run.py's name of it
     return OURS if who == "tcuops" else PEERS.get(who) or OTHERS[taken % len(OTHERS)]
 
 
@@ -111,7 +112,8 @@ def label_case(axes, y, case, found):
 
 def overview(result, family, rows):
     cases = by_fraction(rows)
-    whos = [w for w in ["tcuops"] + list(PEERS) if any(w in found for _, found in cases)]
+    there = {w for _, found in cases for w in found}
+    whos = [w for w in ["tcuops", *PEERS] if w in there] + sorted(there - {"tcuops", *PEERS})
     height = 0.215 * len(cases) + 1.75
     figure = plt.figure(figsize=(12, height))
     axes = figure.add_axes([0.4, 0.62 / height, 0.42, 1 - 1.75 / height])
@@ -190,7 +192,7 @@ def draw_panel(axes, rows, experiment, quantity, styles):
     x_of = papers.AXES[experiment.x][1]
     for limit in sorted({tuple(points) for _, points in curves(rows, x_of, quantity.limit).values()}):
         axes.plot(*zip(*limit), color=GREY, lw=1.2, ls=(0, (1, 1.2)), zorder=2, label=quantity.limit_label)
-    floor = 1e-9 if quantity.is_log else 0  # where an error of 0 is drawn
+    floor = quantity.floor if quantity.is_log else 0  # where an error of 0 is drawn
     for name, (who, points) in curves(rows, x_of, quantity.of).items():
         order = name[0]
         if name not in styles:

@@ -68,8 +68,8 @@ def main():
     known = records.Records(os.path.join(ROOT, "bench", "results", "h200"))
     with open(os.path.join(ROOT, "bench", "cases.json")) as f:
         cases = json.load(f)["cases"]
-    tables = {": tensor cores": tensor.beside(known, cases), ": the memory": tensor.bandwidth(known, cases),
-              ": claims": claims.table(known)}
+    tables = {": tensor cores": tensor.beside(known, cases), ": segments": tensor.segments(known, cases), ": chains": tensor.chains(known),
+              ": the memory": tensor.bandwidth(known, cases), ": claims": claims.table(known)}
     rewrite("docs/performance.md", {name: table + "\n" for name, table in tables.items()})
 
 

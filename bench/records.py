@@ -5,6 +5,7 @@ import json
 import math
 import os
 
+import papers
 import report
 
 RENAMED = {"reduce.tensor": "reduce.tcu.segmented"}  # rows of the library, by the names that older records have
@@ -35,11 +36,11 @@ def watts(row):
 
 class Records:
     """rows: of latest.json, tensor.json, paper_*.json and the like, each with its file and date, the newest first; results that are wrong
-    or have no time, and rows on other numbers of the tuning table than the library's, are left out. counted: the rows of
-    instructions.json."""
+    or have no time are left out. Rows on other numbers of the tuning table than the library's are not among them: those of the papers'
+    sweeps are in swept, the newest first too. counted: the rows of instructions.json."""
 
     def __init__(self, folder):
-        self.rows, self.counted, points = [], [], []
+        self.rows, self.counted, self.swept, points = [], [], [], []
         for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
             name = os.path.splitext(os.path.basename(path))[0]
             if not has_times(name) and name != "instructions":
@@ -50,10 +51,13 @@ class Records:
                 self.counted = result["rows"]
                 continue
             points = result["ceilings"] if name == "latest" else points
-            good = [r for r in result["rows"] if r.get("us") and r.get("kernel") and r.get("correct") is not False and "factor" not in r]
-            self.rows += [{"who": "tcuops"} | r | {"kernel": RENAMED.get(r["kernel"], r["kernel"]), "file": name, "date": result["date"]}
-                          for r in good]
-        self.rows.sort(key=lambda r: r["date"], reverse=True)  # a stable sort: what stands first in a file stays so
+            good = [r for r in result["rows"] if r.get("us") and r.get("kernel") and r.get("correct") is not False
+                    and "factor" not in r]
+            for r in good:
+                known = {"who": "tcuops"} | r | {"kernel": RENAMED.get(r["kernel"], r["kernel"]), "file": name, "date": result["date"]}
+                (self.swept if papers.is_swept(r) else self.rows).append(known)
+        for rows in (self.rows, self.swept):
+            rows.sort(key=lambda r: r["date"], reverse=True)  # a stable sort: what stands first in a file stays so
         self.ceilings = report.Ceilings(points)
 
     def fraction(self, row):
@@ -87,6 +91,15 @@ class Records:
         """The fastest of a peer in the newest record that has it."""
         mine = [r for r in rows if r["who"] == who]
         return min((r for r in mine if r["file"] == mine[0]["file"]), key=lambda r: r["us"], default=None)
+
+    def newer_cub(self, rows):
+        """The same of the CUB that is newer than the toolkit's."""
+        return self.peer(rows, next((r["who"] for r in rows if r["who"].startswith("cub ")), None))
+
+    def sweep(self, kernel):
+        """The rows of the newest sweep of a kernel."""
+        mine = [r for r in self.swept if r["kernel"] == kernel]
+        return [r for r in mine if r["file"] == mine[0]["file"]]
 
     def energy(self, row, file=None):
         """The newest row with energy of the same kernel on segments of the same length, however many there are; of that file, if one is

@@ -12,9 +12,12 @@ writes paper_<name>.json and its plot instead (papers.py), --instructions instru
   bytes              that must move: each input element once, each output once
   ceiling_gbps       the best streaming kernel of this machine at that size and mix; fraction: its time over us
   correct, error     against float64, see bench/runner/check.h; null: not checked
-  joule              for 10^9 elements, cases of group energy only; what the idle device takes (idle_watts) is not counted
+  error_over_magnitudes  |out - ref| over the sum of magnitudes, the worst of the outputs looked at; sums and means only
+  joule              for 10^9 elements, cases of group energy, or with --energy all of all; what the idle device takes (idle_watts)
+                     is not counted. With --all-kernels, if 'all': the planner's row's, and the fastest's on tensor and on ordinary cores
   method             how it was timed (docs/performance.md)
-  pinned             true: the row of the library was named, not chosen by the planner (experiments only)
+  pinned             true: the row of the library was named, not chosen by the planner
+  R, B, F            of a sweep (papers.py): the numbers that TCUOPS_TUNING gave it
 """
 import argparse
 import datetime
@@ -39,9 +42,11 @@ CASES = os.path.join(ROOT, "bench", "cases.json")
 PEERS = {
     "cpu": {"base": ["julia", "--startup-file=no", "bench/peers/base.jl"],
             "numpy": ["python3", "bench/peers/numpy_runner.py"]},
-    "cuda": {"cub": ["tcu_peer_cub"], "cublas": ["tcu_peer_cublas"], "torch": ["python3", "bench/peers/torch_runner.py"],
-             "jax": ["python3", "bench/peers/jax_runner.py"], "cupy": ["python3", "bench/peers/cupy_runner.py"]},
+    "cuda": {"cub": ["tcu_peer_cub"], "cccl": ["tcu_peer_cccl"], "cublas": ["tcu_peer_cublas"],
+             "torch": ["python3", "bench/peers/torch_runner.py"], "jax": ["python3", "bench/peers/jax_runner.py"],
+             "cupy": ["python3", "bench/peers/cupy_runner.py"]},
 }
+OPTIONAL = ("tcu_peer_cccl",)  # programs that not every build has: TCUOPS_CCCL in bench/CMakeLists.txt
 PYTHON_MODULES = {"numpy": "numpy", "torch": "torch", "jax": "jax", "cupy": "cupy"}
 # What a run without --group covers.
 GROUPS = {("cpu", True): ["cpu"], ("cpu", False): ["cpu"], ("cuda", True): ["h200_first"],
@@ -62,7 +67,11 @@ def arguments():
     p.add_argument("--dtype", action="append")
     p.add_argument("--family", action="append")
     p.add_argument("--peers", help="comma-separated, or 'none'; default: all that are installed")
-    p.add_argument("--kernel", help="pin this kernel of the library; leaves latest.json alone")
+    p.add_argument("--kernel", action="append", help="pin this kernel of the library; leaves latest.json alone")
+    p.add_argument("--all-kernels", action="store_true",
+                   help="every kernel that takes a case, in turn, in brief; leaves latest.json alone")
+    p.add_argument("--energy", choices=["all", "none"], help="of which cases; default: those of group energy")
+    p.add_argument("--name", help="the record's, in place of its date; leaves latest.json alone")
     p.add_argument("--paper", help="an experiment of the papers, all that begin so, 'all', or 'list' to see them")
     p.add_argument("--instructions", action="store_true",
                    help="what ncu counts of every row of the library and of CUB, in place of times; under 2 minutes")
@@ -70,7 +79,10 @@ def arguments():
     p.add_argument("--no-build", action="store_true", default=bool(os.environ.get("TCUOPS_NO_BUILD")),
                    help="use the programs in build/release/bench as they are")
     p.add_argument("--compare", nargs=2, metavar=("OLD", "NEW"), help="measure nothing: what moved between two results")
-    return p.parse_args()
+    args = p.parse_args()
+    if args.name and (args.paper or args.instructions):
+        p.error("--name: the records of --paper and --instructions have theirs")
+    return args
 
 
 def output_of(*command):
@@ -117,6 +129,15 @@ def build(names):
             say(f"{name}: not there, and not built" + ("" if here else ": build/release is not of this machine"))
 
 
+def to_build(names):
+    """Of those programs the ones that this build knows."""
+    try:
+        known = open(os.path.join(BUILD, "build.ninja")).read()
+    except OSError:
+        known = ""
+    return [n for n in names if n not in OPTIONAL or f"bench/{n}:" in known]
+
+
 def is_there(who, command):
     if command[0].startswith("tcu_"):
         return os.path.exists(program(command[0]))
@@ -157,11 +178,12 @@ def run(who, command, seconds, folder, extra, **variables):
     say(f"--- {who}: {time.monotonic() - start:.0f} s")
     lines = []
     if os.path.exists(path):
-        for text in open(path):
-            try:
-                lines.append(json.loads(text))
-            except ValueError:
-                say(f"{who}: a line was cut off")
+        with open(path) as f:
+            for text in f:
+                try:
+                    lines.append(json.loads(text))
+                except ValueError:
+                    say(f"{who}: a line was cut off")
     return lines
 
 
@@ -230,29 +252,34 @@ def selection(args, groups, families=()):
     return extra + [word for name, values in wanted.items() for value in values or [] for word in ("--" + name, value)]
 
 
-def run_pinned(args, device, kernel, groups, seconds, folder):
-    """A row of the library on the cases of its family; those that it does not take are one line under 'left out'."""
-    lines = run("tcuops, " + kernel, ["tcu_bench", "--device", device, "--kernel", kernel], seconds, folder,
-                selection(args, groups, papers.FAMILIES.get(kernel.split(".")[0])) +
-                ["--budget", str(max(seconds - 10, seconds / 2))])
-    rows = [dict(l, pinned=True) for l in lines if "case" in l]
-    taken = [r for r in rows if r["kernel"]]
-    told = [l for l in lines if l.get("meta") == "left out"]
-    if len(taken) < len(rows):
-        refused = [r for r in rows if not r["kernel"]]
-        why = f"{refused[0]['case']}: {refused[0].get('note')}"
-        told.append({"meta": "left out", "value": f"{kernel} does not take {len(refused)} of {len(rows)} cases; {why}"})
-    return taken + told
+def kernel_arguments(kernels):
+    return [word for kernel in kernels for word in ("--kernel", kernel)]
 
 
-def run_swept(args, device, experiment, kernel, seconds, folder):
-    """A row of the library on an experiment's cases, once for each point of its sweep."""
+def energy_of(args):
+    """The argument of tcu_bench and of the peers that take it."""
+    return ["--energy", args.energy] if args.energy else []
+
+
+def run_pinned(args, device, kernels, groups, seconds, folder):
+    """Rows of the library, in one process, on the cases of their family; what they do not take is said under 'left out'."""
+    families = papers.FAMILIES.get(kernels[0].split(".")[0])
+    name = kernels[0] + (f" and {len(kernels) - 1} more" if len(kernels) > 1 else "")
+    return run(name, ["tcu_bench", "--device", device] + kernel_arguments(kernels) + energy_of(args), seconds, folder,
+               selection(args, groups, families) + ["--budget", str(max(seconds - 10, seconds / 2))])
+
+
+def run_swept(args, device, swept, seconds, folder):
+    """The sweeps of experiments, a process for each point, which has the k-th of every sweep's."""
     start, lines = time.monotonic(), []
-    for point in experiment.sweep:
-        name = kernel + "".join(f" {k}{v}" for k, v in point.items())
-        found = run(name, ["tcu_bench", "--device", device, "--kernel", kernel], seconds - (time.monotonic() - start), folder,
-                    selection(args, [experiment.name]), TCUOPS_TUNING=papers.tuning(kernel, point))
-        lines += [dict(l, pinned=True, **point) for l in found if l.get("kernel")]
+    for k in range(max(len(e.sweep) for e, _ in swept)):
+        now = [(e, kernel, e.sweep[k]) for e, kernel in swept if k < len(e.sweep)]
+        kernels, groups = ([*dict.fromkeys(values)] for values in zip(*((kernel, e.name) for e, kernel, _ in now)))
+        tuning = ",".join(papers.tuning(kernel, point) for _, kernel, point in now)
+        found = run(tuning, ["tcu_bench", "--device", device] + kernel_arguments(kernels), seconds - (time.monotonic() - start), folder,
+                    selection(args, groups), TCUOPS_TUNING=tuning)
+        points = {kernel: point for _, kernel, point in now}
+        lines += [dict(l, **points[l["kernel"]]) for l in found if l.get("kernel") in points]
     return lines
 
 
@@ -261,15 +288,22 @@ def run_ours(args, device, groups, pinned, seconds, folder, swept=()):
     stands last: a table with one line for ours shows it. swept: (experiment, row of the library)."""
     start = time.monotonic()
     share = seconds * (0.8 if pinned else 1) * (0.3 if swept else 1)
-    command = ["tcu_bench", "--device", device] + (["--kernel", args.kernel] if args.kernel else [])
+    command = ["tcu_bench", "--device", device] + kernel_arguments(args.kernel or []) + energy_of(args)
+    if args.all_kernels:
+        share = compile_all(device, share, selection(args, groups))
+        command.append("--all-kernels")
     planned = run("tcuops", command, share, folder,
                   selection(args, groups) + ["--budget", str(max(share - 10, share / 2))])
-    lines = []
-    for experiment, kernel in swept:
-        lines += run_swept(args, device, experiment, kernel, (seconds - (time.monotonic() - start)) / 2, folder)
-    for i, (kernel, those) in enumerate(pinned.items()):
-        share = (seconds - (time.monotonic() - start)) / (len(pinned) - i)
-        lines += run_pinned(args, device, kernel, those, share, folder)
+    planned.sort(key=lambda l: not l.get("pinned"))
+    lines = run_swept(args, device, swept, (seconds - (time.monotonic() - start)) / 2, folder) if swept else []
+    by_cases = {}  # those of the same groups are one process
+    for kernel, those in pinned.items():
+        by_cases.setdefault((kernel.split(".")[0], *those), []).append(kernel)
+    left = len(pinned)
+    for (_, *those), kernels in by_cases.items():
+        share = (seconds - (time.monotonic() - start)) * len(kernels) / left
+        left -= len(kernels)
+        lines += run_pinned(args, device, kernels, those, share, folder)
     return lines + planned
 
 
@@ -287,7 +321,7 @@ def measure(args, device, groups, pinned, swept, wanted, left):
             say("not installed: " + ", ".join(missing))
         for i, who in enumerate(peers):
             share = left() / (len(peers) - i)
-            lines += run(who, wanted[who], share, folder,
+            lines += run(who, wanted[who] + (energy_of(args) if wanted[who][0].startswith("tcu_") else []), share, folder,
                          selection(args, groups) + ["--budget", str(max(share - 15, share / 2))])
     return points, lines, peers
 
@@ -298,7 +332,7 @@ def rows_of(experiment, rows, names, cases):
         return papers.counted_rows()
     keys = {report.key(c) for c in cases if experiment.name in c["groups"]}
     pinned, _ = papers.pins(experiment, names or [])
-    mine = [r for r in rows if report.key(r) in keys and (not r.get("pinned") or r["kernel"] in pinned)]
+    mine = [r for r in rows if report.key(r) in keys and (not r.get("pinned") or r["kernel"] in pinned and papers.is_of(experiment, r))]
     return sorted(mine, key=lambda r: (r["family"], papers.AXES[experiment.x][1](r) or 0))
 
 
@@ -320,6 +354,12 @@ def write_papers(experiments, result, names, cases, folder, is_whole):
             print("missing:", text)
 
 
+def names_of(peers, lines, metas):
+    """{who: version}, by the names that stand in the rows: those of cccl are called after its version."""
+    told = [l["meta"] for l in lines if "meta" in l]
+    return {who: metas.get(who, "") for w in peers for who in ([m for m in told if m.startswith("cub ")] if w == "cccl" else [w])}
+
+
 def main():
     args = arguments()
     if args.compare:
@@ -338,7 +378,7 @@ def main():
     start = time.monotonic()
     device = args.device or ("cuda" if output_of("nvidia-smi", "-L") else "cpu")
     budget = args.budget or (170 if args.quick else 540)
-    is_whole = not (args.case or args.dtype or args.family or args.kernel)
+    is_whole = not (args.case or args.dtype or args.family or args.kernel or args.all_kernels or args.name)
     groups = [e.name for e in timed] or args.group or ([] if args.case else GROUPS[device, args.quick])
     wanted = {w: c for w, c in PEERS[device].items() if args.peers is None or w in args.peers.split(",")}
 
@@ -347,7 +387,7 @@ def main():
     points, lines, peers = [], [], []
     if timed or not experiments:
         if not args.no_build:
-            build(["tcu_bench", "tcu_first", "tcu_ceiling_" + device] + [c[0] for c in wanted.values() if c[0].startswith("tcu_")])
+            build(["tcu_bench", "tcu_first", "tcu_ceiling_" + device] + to_build(c[0] for c in wanted.values() if c[0].startswith("tcu_")))
             start = time.monotonic()  # the budget is for measuring
         if not os.path.exists(program("tcu_bench")):
             say("bench: there is no build/release/bench/tcu_bench, so nothing to measure")
@@ -365,16 +405,16 @@ def main():
                            max(budget - (time.monotonic() - start), 20))
     report.complete(rows, cases, report.Ceilings(points))
     head, folder = head_of(device, metas)
-    result = head | {"quick": args.quick, "groups": groups, "peers": {w: metas.get(w, "") for w in peers},
+    result = head | {"quick": args.quick, "groups": groups, "peers": names_of(peers, lines, metas),
                      "seconds": round(time.monotonic() - start), "launch_host_us": metas.get("launch_host_us"),
                      "left_out": [m["value"] for m in lines if m.get("meta") == "left out"], "ceilings": points, "rows": rows}
     if experiments:
         write_papers(experiments, result, papers.library_rows(device), cases, folder, is_whole)
     else:
-        write(result, folder, [result["date"].replace(":", "")] + (["latest"] if is_whole else []))
+        write(result, folder, [args.name or result["date"].replace(":", "")] + (["latest"] if is_whole else []))
         if is_whole:
             draw(result, folder)
-        print(report.comparison(result, list(peers)))
+        print(report.comparison(result, list(result["peers"])))
     for text in result["left_out"]:
         print("left out:", text)
     done = bool(rows) or not timed and bool(experiments)

@@ -1,11 +1,14 @@
-"""The tables of docs/performance.md about tensor cores beside ordinary cores and CUB, and about what ncu says of the memory."""
+"""The tables of docs/performance.md about tensor cores beside ordinary cores and CUB, about segments beside every peer, about the
+papers' chain lengths and block sizes, and about what ncu says of the memory."""
 import math
 
+import papers
 import records
 import report
 
-NAMES = {"f16": "float16", "f32": "float32", "i8": "int8"}
+NAMES = {"f16": "float16", "bf16": "bfloat16", "f32": "float32", "i8": "int8", "f8e4m3": "e4m3"}
 NOT = "not measured"
+SEGMENTS = "tensor_segments"  # the record of ./run bench --group tensor with every peer
 
 
 def amount(n):
@@ -15,11 +18,12 @@ def amount(n):
 
 
 def label(case):
-    n = records.length(case)
+    n, dtype = records.length(case), NAMES[case["dtype"]]
     fold = "sum" if case["expr"].startswith("sum") else "scan"
-    whole = n == records.elements(case)
-    return f"{fold} of {amount(n)}, {NAMES[case['dtype']]}" if whole else \
-        f"{fold}s of {n}, {NAMES[case['dtype']]}, {amount(records.elements(case))} in all"
+    if n == records.elements(case):
+        return f"{fold} of {amount(n)}, {dtype}"
+    what = f"rows of {n} times a vector" if case["expr"] == "sum(a*b)" else f"{fold}s of {n}"
+    return f"{what}{', side by side' if 1 not in case['dims'] else ''}, {dtype}, {amount(records.elements(case))} in all"
 
 
 def cells(known, case, row):
@@ -46,9 +50,12 @@ def lines(known, cases):
         rows = known.of(case)
         tensor, ordinary = known.best(rows)
         choice, first = planned(known, case), label(case)
-        for kind, row in (("tensor cores", tensor), ("ordinary cores", ordinary), ("CUB", known.peer(rows, "cub"))):
+        who, name_of_it = ("cublas", "cuBLAS") if case["family"] == "gemv" else ("cub", "CUB")
+        peer, newer = (name_of_it, known.peer(rows, who)), known.newer_cub(rows)
+        kinds = [("tensor cores", tensor), ("ordinary cores", ordinary), peer] + ([(newer["who"].upper(), newer)] if newer else [])
+        for kind, row in kinds:
             if row:
-                name = row["kernel"] if kind == "CUB" else f"`{row['kernel']}`" + (" *" if row["kernel"] == choice else "")
+                name = row["kernel"] if row["who"] != "tcuops" else f"`{row['kernel']}`" + (" *" if row["kernel"] == choice else "")
                 yield [first, kind, name] + cells(known, case, row) + [row["file"]]
             else:
                 yield [first, kind, "-", "-", "-", "-", "-", "-"]
@@ -59,6 +66,45 @@ def beside(known, cases):
     """Tensor cores, ordinary cores, CUB."""
     return report.table(lines(known, cases), ["", "", "row (*: the planner's)", "us", "nJ an element", "instructions an element",
                                               "% of the DRAM's peak", "times of"])
+
+
+def segment_cells(known, case):
+    found = {}
+    for row in known.of(case, file=SEGMENTS) if case else []:
+        if row["who"] != "tcuops" or not row.get("pinned"):
+            found.setdefault(row["who"], row)
+    ours = found.pop("tcuops", None)
+    if not ours:
+        return [NOT] * 5
+    best = min(found.values(), key=lambda r: r["us"], default=None)
+    times = lambda row: f"{row['us'] / ours['us']:.3g}" if row else "-"
+    newer = next((row for who, row in found.items() if who.startswith("cub ")), None)
+    return [f"{ours['us']:.1f}", f"{ours['fraction']:.3f}", f"{times(best)}, {best['who']}" if best else "-", times(found.get("cub")),
+            times(newer)]
+
+
+def segments(known, cases):
+    """Sums of 2^30 16-bit floats in segments of one length, of one run: the planner's time, and how many times as long the peers took."""
+    mine = {(records.length(c), c["dtype"]): c for c in cases
+            if c["family"] == "segmented_reduce" and "tensor" in c["groups"] and c["expr"] == "sum(a)" and c["dtype"] in ("f16", "bf16")}
+    lines = [[n] + [cell for dtype in ("f16", "bf16") for cell in segment_cells(known, mine.get((n, dtype)))]
+             for n in sorted({n for n, _ in mine})]
+    head = ["of the ceiling", "times the fastest peer", "CUB", "newer CUB"]
+    return report.table(lines, ["segments of", "float16, us", *head, "bfloat16, us", *head])
+
+
+def chains(known):
+    """Microseconds of the papers' rows by the length of a chain and the threads of a block, and by the share of tensor cores."""
+    lines = []
+    for kernel in (papers.RECURRENCE, papers.SINGLE_PASS):
+        at = {(r["R"], r["B"]): r["us"] for r in known.sweep(kernel)}
+        blocks = sorted({p["B"] for p in papers.CHAIN_BLOCK})
+        for length in sorted({p["R"] for p in papers.CHAIN_BLOCK}):
+            lines.append([f"`{kernel}`", f"R = {length}"] + [f"{at[length, b]:.2f}" if (length, b) in at else NOT for b in blocks])
+    share = {r["F"]: r["us"] for r in known.sweep(papers.SPLIT)}
+    text = ", ".join(f"{f} %: {share[f]:.2f}" for f in sorted(share)) or NOT
+    return report.table(lines, ["sum of 2^20 float16, us", ""] + [f"B = {b}" for b in blocks]) + \
+        f"\n\n`{papers.SPLIT}`, 2^24 float16, us by the share of elements on tensor cores: {text}."
 
 
 def bandwidth(known, cases):

@@ -219,7 +219,7 @@ def main(make_peer):
             if time.monotonic() - start > args.budget:
                 print(json.dumps({"meta": "left out", "value": f"{peer.name}: the time budget was spent"}), file=out)
                 break
-            if peer.supports(case) or (case.data and not getattr(peer, "has_data", False)):
+            if peer.supports(case) or (case.data and case.data not in getattr(peer, "data", ())):
                 continue
             if "into" in case.entry or (case.family == "broadcast" and case.is_plain()):
                 continue  # where out is a view; a copy, which a peer answers with its operand

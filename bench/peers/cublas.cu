@@ -11,7 +11,7 @@
 
 namespace {
 
-using peer::Algorithm, peer::Case, peer::queue;
+using peer::Case, peer::queue, peer::Ways;
 
 cublasHandle_t handle() {
   static const cublasHandle_t made = [] {
@@ -57,30 +57,29 @@ cudaError_t product(cudaDataType_t type, cublasOperation_t op, int rows, int col
 }
 
 template <class T, class How>
-Algorithm algorithm(const Case &c, How how, std::string *kernel) {
+Ways ways(const Case &c, How how) {
   if (c.shape.size() != 2 || c.dims.size() != 1 || c.out != c.dtype || c.shape[0] > INT32_MAX || c.shape[1] > INT32_MAX) return {};
   const int rows = int(c.shape[0]), columns = int(c.shape[1]);
   const cublasOperation_t op = c.dims[0] == 1 ? CUBLAS_OP_T : CUBLAS_OP_N;
   const void *vector = nullptr;  // null: the second input
+  const char *kernel = "matrix-vector product";
   if (c.expr == "sum(a)") {
     vector = ones<T>(size_t(c.fold_length()));
-    *kernel = "a vector of ones";
-  } else if (c.expr == "sum(a*b)" && c.dims[0] == 1 && c.inputs[1].elements() == rows) {
-    *kernel = "matrix-vector product";
-  } else {
+    kernel = "a vector of ones";
+  } else if (c.expr != "sum(a*b)" || c.dims[0] != 1 || c.inputs[1].elements() != rows) {
     return {};
   }
-  return [=](void *t, size_t &b, const void *x, const void *y, void *o) {
-    if (!t) return b = 1, cudaSuccess;
-    return product(how, op, rows, columns, x, vector ? vector : y, o);
-  };
+  return {{kernel, [=](void *t, size_t &b, const void *x, const void *y, void *o) {
+             if (!t) return b = 1, cudaSuccess;
+             return product(how, op, rows, columns, x, vector ? vector : y, o);
+           }}};
 }
 
-Algorithm find(const Case &c, std::string *kernel) {
-  if (c.dtype == "f16") return algorithm<__half>(c, CUDA_R_16F, kernel);
-  if (c.dtype == "bf16") return algorithm<__nv_bfloat16>(c, CUDA_R_16BF, kernel);
-  if (c.dtype == "f32") return algorithm<float>(c, float{}, kernel);
-  if (c.dtype == "f64") return algorithm<double>(c, double{}, kernel);
+Ways ways_of(const Case &c) {
+  if (c.dtype == "f16") return ways<__half>(c, CUDA_R_16F);
+  if (c.dtype == "bf16") return ways<__nv_bfloat16>(c, CUDA_R_16BF);
+  if (c.dtype == "f32") return ways<float>(c, float{});
+  if (c.dtype == "f64") return ways<double>(c, double{});
   return {};
 }
 
@@ -89,5 +88,5 @@ Algorithm find(const Case &c, std::string *kernel) {
 int main(int argc, char **argv) {
   int version = 0;
   cublasGetProperty(MAJOR_VERSION, &version);
-  return peer::run(argc, argv, "cublas", std::to_string(version), find);
+  return peer::run(argc, argv, "cublas", std::to_string(version), ways_of);
 }

@@ -10,6 +10,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <string>
+#include <type_traits>
 #include <vector>
 
 #include "../runner/measure.h"
@@ -32,8 +34,12 @@ inline cudaStream_t queue = nullptr;  // everything runs in it
 
 // One call: f(temporary, bytes, in0, in1, out); with a null temporary it only sets bytes.
 using Algorithm = std::function<cudaError_t(void *, size_t &, const void *, const void *, void *)>;
-// How to do a case, and its name; empty where the library has nothing for it.
-using Finder = Algorithm (*)(const Case &c, std::string *kernel);
+// The ways to do a case, of which the fastest counts; none where the library has nothing for it.
+struct Way {
+  std::string kernel;
+  Algorithm call;
+};
+using Ways = std::vector<Way>;
 
 template <class T>
 __global__ void randomize(T *data, size_t n) {
@@ -41,8 +47,26 @@ __global__ void randomize(T *data, size_t n) {
     uint32_t h = static_cast<uint32_t>(i * 2654435761u) ^ static_cast<uint32_t>(i >> 17);
     h = (h ^ (h >> 16)) * 0x85ebca6bu;
     h ^= h >> 13;
-    data[i] = static_cast<T>(static_cast<float>(static_cast<int>(h >> 8)) * 0x1p-23f - 1.0f);
+    const float unit = static_cast<float>(static_cast<int>(h >> 8)) * 0x1p-23f - 1.0f;
+    data[i] = static_cast<T>(std::is_integral_v<T> ? 101 * unit : unit);  // integers in [-100, 100], as runner/data.h's
   }
+}
+template <class T>
+void fill(char *data, size_t n) {
+  randomize<<<1024, 256>>>(reinterpret_cast<T *>(data), n);
+}
+// Of what the cases have; a dtype that is not here is a case that no peer takes.
+inline void fill(const std::string &dtype, char *data, size_t n) {
+  const struct {
+    const char *name;
+    void (*of)(char *, size_t);
+  } table[] = {{"f16", fill<__half>}, {"bf16", fill<__nv_bfloat16>}, {"f32", fill<float>},
+               {"f64", fill<double>}, {"i32", fill<int>},            {"i8", fill<signed char>}};
+  for (const auto &row : table) {
+    if (dtype == row.name) return row.of(data, n);
+  }
+  std::fprintf(stderr, "cuda_peer: no %s to fill with\n", dtype.c_str());
+  std::exit(2);
 }
 
 class Arena {
@@ -104,8 +128,8 @@ inline double error_of_running_sums(const char *in, const char *out, int64_t n) 
   return std::sqrt(difference / std::max(norm, summands));
 }
 
-// Every case that `find` has an algorithm for.
-inline int run(int argc, char **argv, const char *who, const std::string &version, Finder find) {
+// Every case that the library has a way to do.
+inline int run(int argc, char **argv, const std::string &who, const std::string &version, Ways (*ways_of)(const Case &c)) {
   auto start = std::chrono::steady_clock::now();
   const bench::Options options = bench::parse_options(argc, argv);
   const std::vector<Case> cases = bench::load_cases(options);
@@ -119,52 +143,52 @@ inline int run(int argc, char **argv, const char *who, const std::string &versio
 
   for (const Case &c : cases) {
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count() > options.budget) {
-      rows.meta("left out", std::string(who) + ": the time budget was spent");
+      rows.meta("left out", who + ": the time budget was spent");
       break;
     }
-    bench::Row row;
-    row.who = who;
-    Algorithm f = find(c, &row.kernel);
-    if (!f || !c.data.empty()) continue;
+    if (!c.data.empty()) continue;
+    const Ways ways = ways_of(c);
+    if (ways.empty()) continue;
     const size_t in_bytes = round_up(c.inputs[0].elements() * bench::dtype_bytes(c.dtype));
     size_t out_bytes = bench::dtype_bytes(c.out);
     for (int64_t e : c.out_shape()) out_bytes *= e;
     out_bytes = round_up(out_bytes);
     const size_t sets = bench::rotation(c.bytes(), options.once ? 0 : device.l2CacheSize), n_in = c.inputs.size();
     char *in = operands.reserve(sets * n_in * in_bytes), *out = results.reserve(sets * out_bytes);
-    const size_t n = sets * n_in * in_bytes / bench::dtype_bytes(c.dtype);
-    if (c.dtype == "f16")
-      randomize<<<1024, 256>>>(reinterpret_cast<__half *>(in), n);
-    else if (c.dtype == "bf16")
-      randomize<<<1024, 256>>>(reinterpret_cast<__nv_bfloat16 *>(in), n);
-    else if (c.dtype == "f64")
-      randomize<<<1024, 256>>>(reinterpret_cast<double *>(in), n);
-    else if (c.dtype == "f32")
-      randomize<<<1024, 256>>>(reinterpret_cast<float *>(in), n);
-    else
-      randomize<<<1024, 256>>>(reinterpret_cast<int *>(in), n);
-    size_t temporary_bytes = 0;
-    MUST(f(nullptr, temporary_bytes, in, in, out));
-    char *scratch = temporary.reserve(std::max<size_t>(temporary_bytes, 1));
-    const auto call = [&](int64_t k) {
-      const char *x = in + k % sets * n_in * in_bytes;
-      MUST(f(scratch, temporary_bytes, x, n_in > 1 ? x + in_bytes : x, out + k % sets * out_bytes));
-    };
-    MUST(cudaDeviceSynchronize());
-    if (options.once) {
-      bench::run_once(clock, call, &row);
-      rows.row(c, row);
-      continue;
+    fill(c.dtype, in, sets * n_in * in_bytes / bench::dtype_bytes(c.dtype));
+    bench::Row best;
+    std::function<void(int64_t)> best_call;
+    for (const Way &way : ways) {
+      bench::Row row;
+      row.who = who, row.kernel = way.kernel;
+      size_t temporary_bytes = 0;
+      MUST(way.call(nullptr, temporary_bytes, in, in, out));
+      const auto call = [=, &way, &temporary](int64_t k) {  // another way may have made temporary grow
+        const char *x = in + k % sets * n_in * in_bytes;
+        size_t bytes = temporary_bytes;
+        char *scratch = temporary.reserve(std::max<size_t>(bytes, 1));
+        MUST(way.call(scratch, bytes, x, n_in > 1 ? x + in_bytes : x, out + k % sets * out_bytes));
+      };
+      MUST(cudaDeviceSynchronize());
+      if (options.once) {
+        bench::seconds_of(clock, call);
+        bench::run_once(clock, call, bench::seconds_of(clock, call), 1, &row);
+        rows.row(c, row);
+        continue;
+      }
+      bench::measure(clock, call, options, &row);
+      if (c.family == "scan" && c.shape.size() == 1 && c.dtype == "f32") {
+        call(0);
+        MUST(cudaStreamSynchronize(queue));
+        row.error = error_of_running_sums(in, out, c.elements());
+      }
+      if (best.us < 0 || row.us < best.us) best = row, best_call = call;
     }
-    bench::measure(clock, call, c, options, &row);
-    if (c.family == "scan" && c.shape.size() == 1 && c.dtype == "f32") {
-      call(0);
-      MUST(cudaStreamSynchronize(queue));
-      row.error = error_of_running_sums(in, out, c.elements());
-    }
-    rows.row(c, row);
-    std::fprintf(stderr, "%-8s %-28s %-5s %-14s %10.1f us %8.1f GB/s\n", who, c.name.c_str(), c.dtype.c_str(),
-                 c.expr.c_str(), row.us, c.bytes() / row.us / 1e3);
+    if (options.once) continue;
+    if (bench::wants_energy(c, options)) bench::measure_energy(clock, best_call, c, &best);
+    rows.row(c, best);
+    std::fprintf(stderr, "%-8s %-28s %-5s %-14s %10.1f us %8.1f GB/s\n", who.c_str(), c.name.c_str(), c.dtype.c_str(),
+                 c.expr.c_str(), best.us, c.bytes() / best.us / 1e3);
   }
   return 0;
 }

@@ -5,7 +5,8 @@ import common
 
 
 class GpuPeer:
-    """A subclass gives: flat(n, dtype) of random elements (with has_data, flat(n, dtype, "normal" or "uniform01") too),
+    """A subclass gives: flat(n, dtype) of random elements (and flat(n, dtype, kind) of those kinds of cases.json's data that it names in
+    `data`),
     strided(flat, shape, strides, offset), empty(shape, dtype), event() with record(), elapsed_us(event, event),
     synchronize(), busy(us), cache_bytes, ways(case) -> [(label, f(out, inputs))], and replay() if it can."""
 

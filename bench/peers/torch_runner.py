@@ -28,7 +28,7 @@ STATISTICS = ("mean", "var", "std", "norm", "logsumexp")
 
 
 class Torch(GpuPeer):
-    name, version, dtypes, has_data = "torch", torch.__version__, DTYPES, True
+    name, version, dtypes, data = "torch", torch.__version__, DTYPES, ("normal", "uniform01")
 
     def __init__(self, args):
         super().__init__(args)

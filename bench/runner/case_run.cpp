@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <functional>
+#include <set>
 
 #include "measure.h"
 #include "once.h"
@@ -177,7 +178,8 @@ CaseRunner::CaseRunner(const Device &device, const Options &options, const std::
     out_bytes = std::max(out_bytes, a.sets * a.out_elements * dtype_bytes(c.out));
   }
   if (!options.parts) out_.reserve(out_bytes);
-  kernels_ = {options.kernel};
+  kernels_ = options.kernels;
+  if (kernels_.empty() || options.all_kernels || options.once) kernels_ = {""};
   int32_t n_kernels = 0;
   if (options.all_kernels || options.once) must(tcu_kernel_count(device.context, &n_kernels));
   for (int32_t k = 0; k < n_kernels; k++) {
@@ -234,50 +236,59 @@ void CaseRunner::plan(const Case &c) {
 }
 
 std::vector<Row> CaseRunner::run(const Case &c) {
+  const bool all = options_.all_kernels || options_.once;
   std::vector<Row> rows;
+  size_t at = 0;  // the row that is worked on
+  tried_++;
   try {
     const Expression e = parse_expression(c.expr, c.family != "broadcast");
     const Pool &pool = pool_of(c);
     const Arrangement arrangement(c, cache_bytes_);
-    // Of many cases in a row fewer outputs are recomputed.
-    const Reference reference = kernels_.size() > 1 ? make_reference(c, e, pool, arrangement.begins, 32, int64_t{1} << 20)
-                                                    : make_reference(c, e, pool, arrangement.begins, 300, int64_t{1} << 25);
     std::vector<std::unique_ptr<Call>> calls;
     for (const std::string &kernel : kernels_) {
-      const bool pinned = !calls.empty();  // beside the planner's choice
-      if (pinned && kernel == calls[0]->chosen) continue;
-      Row row;
-      row.pinned = pinned;
-      if (pinned) row.kernel = kernel;
-      rows.push_back(row);
+      if (all && !calls.empty() && kernel == calls[0]->chosen) continue;
+      at = rows.size();
+      rows.emplace_back();
+      rows.back().kernel = kernel, rows.back().pinned = !kernel.empty();
       try {
         calls.push_back(std::make_unique<Call>(device_, c, e, kernel, arrangement, static_cast<char *>(pool.device_at(0)), out_.at(0)));
+        rows.back().kernel = calls.back()->chosen;
       } catch (const Failure &f) {
-        if (!pinned || f.status != TCU_ERROR_KERNEL) throw;
+        if (kernel.empty() || f.status != TCU_ERROR_KERNEL) throw;
         rows.pop_back();  // it does not take the case
-        continue;
+        if (!all && refused_[kernel].count++ == 0) refused_[kernel].first = c.name + ": " + f.what();
       }
-      rows.back().kernel = calls.back()->chosen;
-      verify(*calls.back(), c, reference, &rows.back());
     }
+    if (calls.empty()) return rows;
+    // Of all kernels in a row fewer outputs are recomputed.
+    const Reference reference = all ? make_reference(c, e, pool, arrangement.begins, 32, int64_t{1} << 20)
+                                    : make_reference(c, e, pool, arrangement.begins, 300, int64_t{1} << 25);
+    for (at = 0; at < calls.size(); at++) verify(*calls[at], c, reference, &rows[at]);
+    at = 0;
     if (options_.once)
       profile_all(calls, rows);
     else if (options_.all_kernels)
-      measure_all(calls, rows);
-    else if (device_.is_cuda)
-      measure_cuda(*calls[0], c, &rows[0]);
+      measure_all(calls, c, rows);
     else
-      measure_cpu(*calls[0], &rows[0]);
+      for (; at < calls.size(); at++) device_.is_cuda ? measure_cuda(*calls[at], c, &rows[at]) : measure_cpu(*calls[at], &rows[at]);
   } catch (const std::exception &e) {
     if (rows.empty()) rows.emplace_back();
-    rows.back().note = e.what();
-    rows.back().correct = 0;
+    rows.at(at).note = e.what();
+    rows.at(at).correct = 0;
   }
   for (Row &row : rows) row.who = "tcuops";
   return rows;
 }
 
-void CaseRunner::measure_all(const std::vector<std::unique_ptr<Call>> &calls, std::vector<Row> &rows) {
+std::vector<std::string> CaseRunner::refused() const {
+  std::vector<std::string> lines;
+  for (const auto &[kernel, r] : refused_) {
+    lines.push_back(kernel + " does not take " + std::to_string(r.count) + " of " + std::to_string(tried_) + " cases; " + r.first);
+  }
+  return lines;
+}
+
+void CaseRunner::measure_all(const std::vector<std::unique_ptr<Call>> &calls, const Case &c, std::vector<Row> &rows) {
   StreamClock device_clock(device_, plug_, events_);
   WallClock wall_clock;
   std::vector<std::function<void(int64_t)>> functions;
@@ -285,21 +296,38 @@ void CaseRunner::measure_all(const std::vector<std::unique_ptr<Call>> &calls, st
   for (const auto &call : calls) functions.push_back([&call](int64_t k) { call->execute(k); });
   for (Row &row : rows) pointers.push_back(&row);
   measure_in_turn(device_.is_cuda ? static_cast<Clock &>(device_clock) : wall_clock, functions, pointers);
+  if (options_.energy != "all" || !device_.is_cuda) return;
+  std::set<size_t> wanted = {0};  // the planner's, and the fastest on tensor cores and on ordinary ones
+  for (const bool on_tensor_cores : {true, false}) {
+    const Row *best = nullptr;
+    for (const Row &row : rows) {
+      const bool is_kind = (row.kernel.find(".tcu.") != std::string::npos) == on_tensor_cores;
+      if (is_kind && row.correct == 1 && (!best || row.us < best->us)) best = &row;
+    }
+    if (best) wanted.insert(size_t(best - rows.data()));
+  }
+  for (const size_t i : wanted) measure_energy(device_clock, functions[i], c, &rows[i]);
 }
 
+// A row far behind the fastest is not profiled: of no use, and several times as long under a profiler.
 void CaseRunner::profile_all(const std::vector<std::unique_ptr<Call>> &calls, std::vector<Row> &rows) {
   StreamClock device_clock(device_, plug_, events_);
   WallClock wall_clock;
   Clock &clock = device_.is_cuda ? static_cast<Clock &>(device_clock) : wall_clock;
+  std::vector<double> seconds;
+  for (const auto &call : calls) seconds.push_back(seconds_of(clock, [&](int64_t k) { call->execute(k); }));
+  const double most = 10 * *std::min_element(seconds.begin(), seconds.end());
   for (size_t i = 0; i < calls.size(); i++) {
-    if (rows[i].correct == 1) run_once(clock, [&](int64_t k) { calls[i]->execute(k); }, &rows[i]);
+    if (rows[i].correct == 1) run_once(clock, [&](int64_t k) { calls[i]->execute(k); }, seconds[i], most, &rows[i]);
   }
 }
 
 // Device time of a plan's calls; then host time of a call that looks its plan up: each into an empty queue.
 void CaseRunner::measure_cuda(Call &call, const Case &c, Row *row) {
   StreamClock clock(device_, plug_, events_);
-  measure(clock, [&](int64_t k) { call.execute(k); }, c, options_, row);
+  const auto execute = [&](int64_t k) { call.execute(k); };
+  measure(clock, execute, options_, row);
+  if (wants_energy(c, options_)) measure_energy(clock, execute, c, row);
   std::vector<double> times;
   for (int64_t k = 0; k < 33; k++) {
     if (k % 11 == 0) device_.synchronize();

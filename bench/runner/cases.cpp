@@ -117,7 +117,7 @@ Options parse_options(int argc, char **argv) {
     else if (a == "--device")
       o.device = value();
     else if (a == "--kernel")
-      o.kernel = value();
+      o.kernels.push_back(value());
     else if (a == "--group")
       o.groups.push_back(value());
     else if (a == "--case")
@@ -130,6 +130,10 @@ Options parse_options(int argc, char **argv) {
       o.budget = std::atof(value().c_str());
     else if (a == "--quick")
       o.quick = true;
+    else if (a == "--energy") {
+      o.energy = value();
+      if (o.energy != "all" && o.energy != "none") die("--energy takes 'all' or 'none'");
+    }
     else if (a == "--all-kernels")
       o.all_kernels = true;
     else if (a == "--once")
@@ -140,7 +144,7 @@ Options parse_options(int argc, char **argv) {
     else
       die("unknown argument '" + a +
           "': takes --device, --cases, --out, --group, --case, --dtype, --family, --kernel, "
-          "--all-kernels, --once, --plan-only K/N, --budget SECONDS, --quick");
+          "--all-kernels, --once, --plan-only K/N, --budget SECONDS, --energy all|none, --quick");
   }
   return o;
 }
@@ -200,6 +204,7 @@ void RowFile::row(const Case &c, const Row &r) {
   if (r.idle_watts >= 0) j["idle_watts"] = r.idle_watts;
   j["correct"] = r.correct < 0 ? json() : json(r.correct == 1);
   j["error"] = number_or_null(r.error);
+  if (r.error_over_magnitudes >= 0) j["error_over_magnitudes"] = r.error_over_magnitudes;
   j["method"] = r.method;
   if (r.pinned) j["pinned"] = true;
   if (r.mark > 0) j["mark"] = r.mark;

@@ -20,7 +20,7 @@ struct View {
 
 struct Case {
   std::string family, name, dtype, out, expr;  // dtypes as in cases.json: f32, i64, ...
-  std::string data;                            // uniform01, normal; empty: uniform in [-1, 1), or small integers
+  std::string data;                            // one of data.h's; empty: uniform in [-1, 1), or small integers
   std::vector<int64_t> shape;
   std::vector<int> dims;  // 1-based
   std::vector<View> inputs;
@@ -36,10 +36,12 @@ struct Case {
 
 // What every runner takes on its command line.
 struct Options {
-  std::string cases = "bench/cases.json", out, device = "cpu", kernel;
+  std::string cases = "bench/cases.json", out, device = "cpu";
+  std::vector<std::string> kernels;                          // rows of the library, one after another; none: the planner's choice
   std::vector<std::string> groups, names, dtypes, families;  // empty: all; a name matches as a substring
   double budget = 1e9;                                       // seconds; cases that no longer fit are left out
   bool quick = false;
+  std::string energy;        // of 'all' cases or of 'none'; empty: of those in group 'energy'
   bool all_kernels = false;  // beside the planner's choice every other kernel that takes the case, in turn
   bool once = false;         // the same rows, each called once for a profiler (once.h) in place of being timed
   int part = 0, parts = 0;   // of so many parts of the cases this one is planned and not run: what it compiles is on the disk then
@@ -56,6 +58,7 @@ int64_t dtype_bytes(const std::string &dtype);  // 0 if unknown
 struct Row {
   std::string who, kernel, method, note;
   double us = -1, us_min = -1, us_spread = -1, graph_us = -1, graph_cached_us = -1, host_us = -1, joule = -1, idle_watts = -1, error = -1;
+  double error_over_magnitudes = -1;  // of sums and means: the worst |out - ref| over the sum, or mean, of magnitudes
   int correct = -1;  // 0, 1, or -1: not checked
   bool pinned = false;  // beside the planner's choice
   int mark = 0;         // between which two marks its launches lie (once.h); 0: it was not profiled

@@ -10,10 +10,9 @@
 namespace bench {
 namespace {
 
-// What is known of some elements; parts join in order. Sums are wider than float64 where long double is, for their own rounding
-// would else pass for that of a float64 result.
-struct Partial {
-  long double sum = 0, squares = 0, exponentials = 0;
+// What is known of some elements; parts join in order.
+struct Partial : Totals {
+  long double exponentials = 0;
   double product = 1, best = 0;
   double factor = 1, term = 0;  // of a recurrence: factor * what came before + term
   int64_t at = -1;              // of best
@@ -27,17 +26,19 @@ struct Fold {
   double (*value)(const Partial &p, double n);
   int traits = plain;
   double (*summands)(const Partial &p, double n) = nullptr;  // their squared norm, where they may cancel
+  double (*magnitude)(const Partial &p, double n) = nullptr;  // the value, were none negative; there too
 
   bool is_better(double x, double y) const { return traits & wants_max ? x > y : x < y; }
   void take(Partial &p, double first, double x, int64_t position) const {
     p.factor *= first, p.term = first * p.term + x;
-    p.sum += x, p.product *= x, p.squares += static_cast<long double>(x) * x;
+    p.add(x), p.product *= x;
     if (traits & wants_exponentials) p.exponentials += std::exp(x);
     if (p.at < 0 || is_better(x, p.best)) p.best = x, p.at = position;
   }
   void join(Partial &p, const Partial &later) const {
     p.factor *= later.factor, p.term = later.factor * p.term + later.term;
-    p.sum += later.sum, p.product *= later.product, p.squares += later.squares, p.exponentials += later.exponentials;
+    p.sum += later.sum, p.product *= later.product, p.squares += later.squares, p.magnitudes += later.magnitudes;
+    p.exponentials += later.exponentials;
     if (later.at >= 0 && (p.at < 0 || is_better(later.best, p.best))) p.best = later.best, p.at = later.at;
   }
 };
@@ -48,8 +49,10 @@ double best(const Partial &p, double) { return p.best; }
 double position(const Partial &p, double) { return p.at; }
 const Fold folds[] = {
     {"", sum},  // a broadcast: its one element
-    {"sum", sum, Fold::plain, [](const Partial &p, double) -> double { return p.squares; }},
-    {"mean", mean, Fold::plain, [](const Partial &p, double n) -> double { return p.squares / n / n; }},
+    {"sum", sum, Fold::plain, [](const Partial &p, double) -> double { return p.squares; },
+     [](const Partial &p, double) -> double { return p.magnitudes; }},
+    {"mean", mean, Fold::plain, [](const Partial &p, double n) -> double { return p.squares / n / n; },
+     [](const Partial &p, double n) -> double { return p.magnitudes / n; }},
     {"recurrence", [](const Partial &p, double) { return p.term; }},
     {"prod", [](const Partial &p, double) { return p.product; }},
     {"max", best, Fold::exact | Fold::wants_max},
@@ -103,8 +106,24 @@ Partial fold_range(const Case &c, const Expression &e, const Pool &pool, const s
   return p;
 }
 
+// Of the one input, unchanged: where the positions of the folded dims begin, if they follow each other there; else -1.
+int64_t run_of(const Case &c, const Expression &e, const std::vector<int64_t> &origins, const std::vector<int64_t> &index) {
+  const View &v = c.inputs[0];
+  if (!e.is_identity() || v.shape != c.shape) return -1;
+  std::vector<int> dims = c.dims;
+  std::sort(dims.begin(), dims.end());
+  int64_t at = origins[0] + v.offset, step = 1;
+  for (int d : dims) {
+    if (v.strides[d - 1] != step && v.shape[d - 1] != 1) return -1;
+    step *= v.shape[d - 1];
+  }
+  for (size_t d = 0; d < c.shape.size(); d++) at += index[d] * v.strides[d];
+  return at;
+}
+
 Partial fold(const Case &c, const Expression &e, const Pool &pool, const std::vector<int64_t> &origins,
              const std::vector<int64_t> &index, int64_t length, const Fold &f) {
+  if (const int64_t run = f.summands ? run_of(c, e, origins, index) : -1; run >= 0) return {pool.totals(run, length)};
   const int64_t threads = length < (1 << 16) ? 1 : std::max(1u, std::thread::hardware_concurrency());
   std::vector<Partial> parts(threads);
   std::vector<std::thread> workers;
@@ -159,7 +178,10 @@ Reference make_reference(const Case &c, const Expression &e, const Pool &pool, c
     if (c.results() > 1) r.values.push_back(p.factor), seconds.push_back(value);  // of one element: its first value, and its last
     else r.values.push_back(value);
     norm += value * value;
-    if (f.summands) summands += f.summands(p, static_cast<double>(length));
+    if (f.summands) {
+      summands += f.summands(p, static_cast<double>(length));
+      r.magnitudes.push_back(f.magnitude(p, static_cast<double>(length)));
+    }
   }
   r.values.insert(r.values.end(), seconds.begin(), seconds.end());
   r.scale = std::max(norm, summands);
@@ -176,6 +198,9 @@ void check(const Reference &reference, const std::vector<double> &out, Row *row)
   for (size_t k = 0; k < out.size(); k++) {
     const double d = out[k] - reference.values[k];
     difference += reference.is_exact ? out[k] != reference.values[k] : d * d;
+  }
+  for (size_t k = 0; k < reference.magnitudes.size(); k++) {
+    row->error_over_magnitudes = std::max(row->error_over_magnitudes, std::fabs(out[k] - reference.values[k]) / reference.magnitudes[k]);
   }
   row->error = reference.is_exact ? difference > 0 : std::sqrt(reference.scale > 0 ? difference / reference.scale : difference);
   row->correct = row->error <= reference.tolerance;  // false for NaN

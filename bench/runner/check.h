@@ -10,6 +10,7 @@ namespace bench {
 struct Reference {
   std::vector<int64_t> positions;  // of them in the dense output
   std::vector<double> values;      // there; of a case with two results those of the second follow
+  std::vector<double> magnitudes;  // of a sum or a mean: the same of magnitudes
   double scale = 0;                // squared norm that a difference is compared with
   double tolerance = 0;
   bool is_exact = false;           // anything but equality is an error of 1: max, min and the arg-reductions
@@ -21,7 +22,7 @@ Reference make_reference(const Case &c, const Expression &e, const Pool &pool, c
                          int64_t work);
 
 // Compares out, what is at the reference's positions. Sets row's correct and error: ||out - ref|| / ||ref||, where a sum's or a
-// mean's ||ref|| is at least that of its summands (a sum of signed numbers may be near zero by chance).
+// mean's ||ref|| is at least that of its summands (a sum of signed numbers may be near zero by chance); and its error_over_magnitudes.
 void check(const Reference &reference, const std::vector<double> &out, Row *row);
 
 }  // namespace bench

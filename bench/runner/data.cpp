@@ -27,7 +27,7 @@ double decoded(const Format &f, unsigned bits) {
   return bits >> (f.bits - 1) ? -magnitude : magnitude;
 }
 
-// For values below the largest, rounded to nearest even: the current rounding mode's std::nearbyint.
+// For values up to the largest, rounded to nearest even: the current rounding mode's std::nearbyint.
 unsigned encoded(const Format &f, double value) {
   double magnitude = std::fabs(value);
   bool is_normal = magnitude >= std::ldexp(1, 1 - f.bias);
@@ -36,6 +36,42 @@ unsigned encoded(const Format &f, double value) {
   auto units = static_cast<unsigned>(std::nearbyint(std::ldexp(magnitude, f.fraction - exponent)));
   return unsigned(std::signbit(value)) << (f.bits - 1) |
          (is_normal ? (unsigned(exponent + f.bias - 1) << f.fraction) + units : units);
+}
+
+// The largest number that tests add up of a dtype, one near it that it rounds, and what is little beside them and not rounded to zero.
+struct Extremes {
+  double largest, large, little;
+};
+Extremes extremes(tcu_dtype_t dtype) {
+  if (dtype == TCU_FLOAT8_E4M3) return {448, 400, 0.1};
+  if (dtype == TCU_FLOAT8_E5M2) return {57344, 50000, 1e-3};
+  return {65504, 60000, 1e-3};
+}
+
+constexpr int64_t kOutlier = 1 << 18;  // among the first 2^20
+
+// Where element i of a block comes from: `unit` is drawn for each, uniform in [0, 1).
+struct Source {
+  std::mt19937_64 random{20261121};
+  std::normal_distribution<double> normal;
+  double unit = 0;
+};
+using Draw = double (*)(Source &from, int64_t i, const Extremes &e);
+const struct {
+  const char *name;
+  Draw draw;
+} kinds[] = {
+    {"uniform01", [](Source &from, int64_t, const Extremes &) { return from.unit; }},
+    {"normal", [](Source &from, int64_t, const Extremes &) { return from.normal(from.random); }},
+    {"alternating", [](Source &from, int64_t i, const Extremes &e) { return (i % 2 ? -e.large : e.large) + e.large / 600 * from.unit; }},
+    {"outlier", [](Source &from, int64_t i, const Extremes &e) { return i == kOutlier ? e.large : e.little * from.unit; }},
+    {"largest", [](Source &, int64_t, const Extremes &e) { return e.largest; }},
+};
+Draw draw_of(const std::string &data) {
+  for (const auto &kind : kinds) {
+    if (data == kind.name) return kind.draw;
+  }
+  throw std::invalid_argument("no data '" + data + "' in bench");
 }
 
 uint16_t to_bfloat(double value) {
@@ -141,19 +177,19 @@ void Pool::prepare(tcu_dtype_t dtype, const std::string &data, int64_t elements)
   if (dtype == dtype_ && elements <= filled_) return;
   if (dtype != dtype_) {
     dtype_ = dtype;
-    filled_ = 0;
-    std::mt19937_64 random(20261121);
+    filled_ = 0, all_ = {};
+    parts_.assign((period + part - 1) / part, {});
     block_.resize(period);
     bool is_float = (dtype >= TCU_FLOAT16 && dtype <= TCU_FLOAT64) || dtype == TCU_FLOAT8_E4M3 || dtype == TCU_FLOAT8_E5M2;
     bool is_signed = dtype >= TCU_INT8 && dtype <= TCU_INT64;
-    if (!data.empty() && !(is_float && (data == "normal" || data == "uniform01")))
-      throw std::invalid_argument("no data '" + data + "' of this dtype in bench");
-    std::normal_distribution<double> normal;
+    const Draw draw = data.empty() ? nullptr : draw_of(data);
+    if (draw && !is_float) throw std::invalid_argument("no data '" + data + "' of this dtype in bench");
+    const Extremes most = extremes(dtype);
+    Source from;
     std::vector<char> bytes(period * size);
     for (int64_t i = 0; i < period; i++) {
-      double unit = static_cast<double>(random() >> 11) * 0x1p-53;
-      double value = data == "normal"    ? normal(random)
-                     : !data.empty()     ? unit
+      const double unit = from.unit = static_cast<double>(from.random() >> 11) * 0x1p-53;
+      double value = draw                ? draw(from, i, most)
                      : is_float          ? 2 * unit - 1
                      : dtype == TCU_BOOL ? std::floor(2 * unit)
                      : is_signed         ? std::floor(201 * unit) - 100
@@ -162,8 +198,9 @@ void Pool::prepare(tcu_dtype_t dtype, const std::string &data, int64_t elements)
       // which float16 can hold.
       if (i > period / 2 && data.empty() && (is_float || is_signed)) value = -block_[i - period / 2 - 1];
       store_element(dtype, value, &bytes[i * size]);
-      block_[i] = load_element(dtype, &bytes[i * size]);
+      parts_[i / part].add(block_[i] = load_element(dtype, &bytes[i * size]));
     }
+    for (const Totals &t : parts_) all_.add(t);
     buffer_.reserve(std::max(elements, period) * size);
     must(tcu_copy(device_.context, buffer_.at(0), bytes.data(), bytes.size(), device_.stream));
     filled_ = period;
@@ -177,6 +214,19 @@ void Pool::prepare(tcu_dtype_t dtype, const std::string &data, int64_t elements)
     filled_ += n;
   }
   device_.synchronize();
+}
+
+Totals Pool::totals(int64_t first, int64_t n) const {
+  Totals t;
+  t.add(all_, static_cast<long double>(n / period));
+  for (int64_t left = n % period, at = first % period; left > 0; at = at < period ? at : 0) {
+    const int64_t whole = std::min(part, period - at);
+    const bool fits = at % part == 0 && whole <= left;
+    if (fits) t.add(parts_[at / part]);
+    else t.add(block_[at]);
+    at += fits ? whole : 1, left -= fits ? whole : 1;
+  }
+  return t;
 }
 
 }  // namespace bench

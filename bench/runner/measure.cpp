@@ -10,9 +10,11 @@
 namespace bench {
 namespace {
 
-constexpr double short_us = 100, cached_us = 25, energy_seconds = 1.2;
+constexpr double short_us = 100, cached_us = 25;
+constexpr double energy_seconds = 1.2, energy_us = 3000;  // in all; of what is queued at once
 constexpr double turn_us = 600;  // of a batch where calls take turns: the events add about a per cent, to all alike
 constexpr int turns = 7;
+constexpr double slow_us = 5e4;  // of a call that is not called again to know how long it takes
 
 double now_us() {
   using namespace std::chrono;
@@ -47,11 +49,17 @@ double replay_us(Clock &clock, const std::function<void(int64_t)> &call, int64_t
   return times[times.size() / 2];
 }
 
-// Joules for 10^9 elements of the iteration space, over more than a second of calls back to back; what the idle device takes
-// is not counted.
-void measure_energy(Clock &clock, const std::function<void(int64_t)> &call, int64_t n, const Case &c, Row *row) {
+}  // namespace
+
+bool wants_energy(const Case &c, const Options &options) {
+  if (!options.energy.empty()) return options.energy == "all";
+  return std::find(c.groups.begin(), c.groups.end(), "energy") != c.groups.end();
+}
+
+void measure_energy(Clock &clock, const std::function<void(int64_t)> &call, const Case &c, Row *row) {
   static const EnergyMeter meter;
-  if (!meter.works()) return;
+  if (!meter.works() || row->us <= 0) return;
+  const int64_t n = std::clamp<int64_t>(std::ceil(energy_us / row->us), 1, 500);
   clock.synchronize();
   int64_t calls = 0;
   const double before = meter.joules(), start = now_us();
@@ -65,13 +73,11 @@ void measure_energy(Clock &clock, const std::function<void(int64_t)> &call, int6
   row->idle_watts = meter.idle_watts();
 }
 
-}  // namespace
-
 // A sample is a batch of calls, back to back on one stream between two events, each on the next set of operands. It lasts a
 // millisecond or more, so the events' own time (a few microseconds) is below half a per cent. Short work is queued behind
 // copies that keep the device busy until the host has queued the whole batch: then the interval is what the device needs,
 // launch gaps included, and not what the host needs to call.
-void measure(Clock &clock, const std::function<void(int64_t)> &call, const Case &c, const Options &options, Row *row) {
+void measure(Clock &clock, const std::function<void(int64_t)> &call, const Options &options, Row *row) {
   for (int64_t k = 0; k < 2; k++) call(k);
   clock.synchronize();
   double host_us = 0;
@@ -86,20 +92,18 @@ void measure(Clock &clock, const std::function<void(int64_t)> &call, const Case 
   row->method = plug_us > 0 ? "batch behind a busy device" : "batch";
   if (us < short_us) row->graph_us = replay_us(clock, call, n, 5);
   if (us < cached_us) row->graph_cached_us = replay_us(clock, [&](int64_t) { call(0); }, n, 5);
-  if (std::find(c.groups.begin(), c.groups.end(), "energy") != c.groups.end()) measure_energy(clock, call, n, c, row);
 }
 
-// A call that is seen to be far behind has no turns.
+// A call that is seen to be far behind has no turns. Each has been called before.
 void measure_in_turn(Clock &clock, const std::vector<std::function<void(int64_t)>> &calls, const std::vector<Row *> &rows) {
   const size_t n_calls = calls.size();
   std::vector<double> us, plug_us;
   std::vector<int64_t> n;
   std::vector<std::vector<double>> times(n_calls);
   for (const auto &call : calls) {
-    call(0);
-    clock.synchronize();
     double host_us = 0;
-    us.push_back(std::min(batch_us(clock, call, 1, 1, 0, nullptr), batch_us(clock, call, 2, 1, 0, &host_us)));
+    us.push_back(batch_us(clock, call, 0, 1, 0, nullptr));
+    if (us.back() < slow_us) us.back() = std::min(batch_us(clock, call, 1, 1, 0, nullptr), batch_us(clock, call, 2, 1, 0, &host_us));
     n.push_back(std::clamp<int64_t>(std::ceil(turn_us / us.back()), 1, 200));
     plug_us.push_back(us.back() < short_us ? 1.5 * n.back() * host_us + 50 : 0);
   }

@@ -23,8 +23,14 @@ inline constexpr int64_t plug_bytes = int64_t{256} << 20;
 inline constexpr double plug_copy_us = 2.0 * plug_bytes / 4e6;
 
 // call(k) queues the case once, on the k-th set of operands (modulo their number). Sets us, us_min, us_spread, method, host_us
-// (the mean of a call in a batch), graph_us and graph_cached_us of short work, and joule of the cases of group 'energy'.
-void measure(Clock &clock, const std::function<void(int64_t)> &call, const Case &c, const Options &options, Row *row);
+// (the mean of a call in a batch), graph_us and graph_cached_us of short work.
+void measure(Clock &clock, const std::function<void(int64_t)> &call, const Options &options, Row *row);
+
+// Is it one of those that options.energy names?
+bool wants_energy(const Case &c, const Options &options);
+// Joules for 10^9 elements of the iteration space, over more than a second of calls back to back; what the idle device takes is not
+// counted. Sets joule and idle_watts, where the device says what it consumes. row->us is how long a call takes.
+void measure_energy(Clock &clock, const std::function<void(int64_t)> &call, const Case &c, Row *row);
 
 // Several calls that do the same, to be compared with one another: short batches of each in turn. Sets us, us_min, us_spread and
 // method of each one's row, in a tenth of the time that measure() takes for each.

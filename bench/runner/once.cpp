@@ -2,7 +2,9 @@
 
 #include <dlfcn.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -10,7 +12,7 @@
 namespace bench {
 namespace {
 
-constexpr double most_seconds = 0.2;  // a profiler repeats each launch several times
+constexpr double most_seconds = 0.2;
 
 // For any device that CUDA's driver still knows.
 constexpr char mark_ptx[] = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry tcu_bench_mark()\n{\n  ret;\n}\n";
@@ -52,16 +54,17 @@ struct Profiler {
 
 }  // namespace
 
-void run_once(Clock &clock, const std::function<void(int64_t)> &call, Row *row) {
-  row->method = "once";
-  call(0);
-  clock.synchronize();
+double seconds_of(Clock &clock, const std::function<void(int64_t)> &call) {
   const auto start = std::chrono::steady_clock::now();
   call(0);
   clock.synchronize();
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (seconds > most_seconds) {
-    row->note = "not profiled: a call takes " + std::to_string(static_cast<int>(seconds * 1000)) + " ms";
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+void run_once(Clock &clock, const std::function<void(int64_t)> &call, double seconds, double most, Row *row) {
+  row->method = "once";
+  if (seconds > std::min(most, most_seconds)) {
+    row->note = "not profiled: a call takes " + std::to_string(static_cast<int>(std::ceil(seconds * 1000))) + " ms";
     return;
   }
   static const Profiler profiler;

@@ -10,6 +10,7 @@ import unittest
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
 import claims
+import papers
 import readme
 import records
 import tensor
@@ -88,6 +89,50 @@ class Tables(unittest.TestCase):
         self.assertEqual(text, "16: 2.45 of CUB's power for 0.02 of its energy; 0.80 of the energy of ordinary cores")
         self.assertEqual(holds, claims.NO)
 
+    def test_a_newer_cub_stands_beside_the_toolkits(self):
+        self.write("tensor_rows", "2026-01-06", [
+            row("DeviceSegmentedReduce of one length", 1000.0, who="cub 3.6", correct=None),
+            row("reduce.tcu.segmented", 500.0, pinned=True), row("reduce.small", 510.0),
+            row("DeviceSegmentedReduce", 60000.0, who="cub", correct=None)])
+        known = self.known()
+        self.assertEqual([line[1:4] for line in tensor.lines(known, [CASE])][2:], [
+            ["CUB", "DeviceSegmentedReduce", "60000.0"], ["CUB 3.6", "DeviceSegmentedReduce of one length", "1000.0"]])
+        text, holds = claims.over_cub("sum(a)", 100)(known)
+        self.assertEqual((text, holds), ("120 times DeviceSegmentedReduce at 16, ordinary cores 118 times; CUB 3.6 2 at 16", claims.HOLDS))
+
+    def test_segments(self):
+        case = CASE | {"groups": ["tensor"]}
+        self.write("tensor_segments", "2026-01-06", [
+            row("reduce.small", 510.0, fraction=0.98), row("eager", 1020.0, who="torch"), row("jit", 612.0, who="jax"),
+            row("DeviceSegmentedReduce", 51000.0, who="cub"), row("of one length", 1071.0, who="cub 3.6")])
+        line = tensor.segments(self.known(), [case]).split("\n")[2]
+        self.assertEqual(line, "| 16 | 510.0 | 0.980 | 1.2, jax | 100 | 2.1 |" + f" {tensor.NOT} |" * 5)
+
+    def test_a_sweep(self):
+        self.assertIsNone(claims.fastest_chain(papers.RECURRENCE, 5, 32)(self.known()))
+        points = [row(papers.RECURRENCE, 3.0 + r + b / 32, pinned=True, R=r, B=b) for r in (1, 5) for b in (32, 64)]
+        self.write("paper_fig3", "2026-01-06", points + [row(papers.SPLIT, 9.0, pinned=True, F=25)])
+        known = self.known()
+        self.assertNotIn(papers.RECURRENCE, [r["kernel"] for r in known.rows])
+        text, holds = claims.fastest_chain(papers.RECURRENCE, 5, 32)(known)
+        self.assertEqual((text, holds), ("R = 1, B = 32: 5.00 us; the paper's 9.00 us; 5.00 to 10.00 us of 4", claims.NO))
+        table = tensor.chains(known)
+        self.assertIn(f"| `{papers.RECURRENCE}` | R = 5 | 9.00 | 10.00 | {tensor.NOT} |", table)
+        self.assertIn("25 %: 9.00.", table)
+
+    def test_the_three_variants(self):
+        self.assertIsNone(claims.slowest_when_split(self.known()))
+        times = ((papers.RECURRENCE, 500.0), (papers.SINGLE_PASS, 480.0), (papers.SPLIT, 900.0))
+        self.write("paper_fig7", "2026-01-06", [row(k, us, pinned=True) for k, us in times])
+        text, holds = claims.slowest_when_split(self.known())
+        self.assertEqual(text, "`reduce.tcu.single_pass` 480 us, `reduce.tcu.recurrence` 500 us, `reduce.tcu.split` 900 us; 2^30")
+        self.assertEqual(holds, claims.HOLDS)
+
+    def test_labels(self):
+        case = CASE | {"dtype": "i8"}
+        self.assertEqual(tensor.label(case | {"dims": [2]}), "sums of 67108864, side by side, int8, 2^30 in all")
+        self.assertEqual(tensor.label(case | {"expr": "sum(a*b)"}), "rows of 16 times a vector, int8, 2^30 in all")
+
     def test_verdicts(self):
         self.assertEqual([claims.verdict(v) for v in ([True, True], [True, False], [False])], [claims.HOLDS, claims.PART, claims.NO])
 
@@ -95,7 +140,7 @@ class Tables(unittest.TestCase):
         known = records.Records(os.path.join(ROOT, "bench", "results", "h200"))
         with open(os.path.join(ROOT, "bench", "cases.json")) as f:
             cases = json.load(f)["cases"]
-        for table in (tensor.beside(known, cases), tensor.bandwidth(known, cases), claims.table(known)):
+        for table in (tensor.beside(known, cases), tensor.bandwidth(known, cases), tensor.segments(known, cases), claims.table(known)):
             widths = {line.count(" | ") for line in table.split("\n")[2:]}
             self.assertEqual(len(widths), 1, table)
         self.assertEqual(len(list(claims.lines(known))), len(claims.CLAIMS))
