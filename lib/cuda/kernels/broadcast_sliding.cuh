@@ -229,7 +229,7 @@ struct BroadcastSliding {
       const unsigned once = BroadcastGeneral::once(p, own.vector), stays = staying(p, mode) & ~once;
       if (mode == 0 || stays == 0 || (stays | once) + 1 != 1u << p.n_inputs) return false;
     }
-    return shipped(name_of(instance(p, own))) || !shipped(name_of(BroadcastGeneral::instance(p, BroadcastGeneral::configure(p, d))));
+    return is_shipped(instance(p, own)) || !is_shipped(BroadcastGeneral::instance(p, BroadcastGeneral::configure(p, d)));
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const Slide s = chosen(p, d);
