@@ -222,6 +222,11 @@ struct BroadcastSliding {
   // where that row's function is there.
   static bool suits(const Problem &p, const Device &d) {
     if (kShared || p.empty() || p.modes.size() == 1) return false;
+    if (const int v = BroadcastGeneral::vector(p); v > 1) {  // no mode is chosen where none would do (below)
+      unsigned inputs = BroadcastGeneral::once(p, v);
+      for (int m = 1; m < p.modes.size(); ++m) inputs |= staying(p, m);
+      if (inputs + 1 != 1u << p.n_inputs) return false;
+    }
     const LaunchConfig own = configure(p, d);
     const int mode = own.detail >> 16;
     if (p.modes[mode].extent < 8) return false;
