@@ -20,6 +20,7 @@ struct tcu_expr {
 struct tcu_plan {
   tcu_context_t context;
   std::shared_ptr<const tcu::Plan> plan;
+  std::string pattern;  // of tcu_plan_info
 };
 
 namespace tcu::capi {

@@ -80,7 +80,7 @@ tcu_status_t tcu_plan_info(tcu_plan_t plan, tcu_plan_info_t *info) {
     const Plan &p = *need(plan, "plan")->plan;
     tcu_plan_info_t full = TCU_PLAN_INFO_INIT;
     full.kernel = p.kernel ? p.kernel->name : "none";
-    full.modes = p.pattern.c_str();
+    full.modes = plan->pattern.c_str();
     full.bytes = p.problem.bytes();
     full.workspace_bytes = int64_t(p.config.workspace_bytes);
     full.grid = p.config.grid, full.block = p.config.block, full.shared_bytes = p.config.shared_bytes;

@@ -38,7 +38,8 @@ void run(tcu_context_t context, const Problem &problem, const Call &call, const 
 TensorView offsets_of(const tcu_tensor_t *offsets) { return view(*need(offsets, "offsets"), "offsets"); }
 
 void keep(tcu_plan_t *out, tcu_context_t context, const Problem &problem, const tcu_options_t &o) {
-  *need(out, "plan") = new tcu_plan{context, planner(context).plan(problem, o.kernel)};
+  const Made plan = planner(context).plan(problem, o.kernel);
+  *need(out, "plan") = new tcu_plan{context, plan, plan->problem.pattern()};
 }
 
 }  // namespace

@@ -1,36 +1,20 @@
 #include "core/dtype.h"
 
 #include <algorithm>
-#include <cctype>
-#include <string>
 
 #include "core/error.h"
 
 namespace tcu {
 namespace {
 
-std::string lower(const char *s) {
-  std::string out = s;
-  std::transform(out.begin(), out.end(), out.begin(), [](unsigned char c) { return std::tolower(c); });
-  return out;
-}
-
-struct Table {
-  DTypeInfo rows[kDTypeEnd] = {};
-  std::string names[kDTypeEnd];
-  Table() {
-#define TCU_DTYPE(id, NAME, name_, storage_, compute_, kind_, julia) \
-  names[id] = lower(#NAME);                                          \
-  rows[id] = {names[id].c_str(), #name_, #storage_, #compute_, Kind::kind_, sizeof(storage_)};
-#include "core/dtypes.def"
-#undef TCU_DTYPE
+// A text in lower case, of static storage.
+template <size_t N> struct Lower {
+  char text[N];
+  consteval Lower(const char (&upper)[N]) {
+    for (size_t i = 0; i < N; ++i) text[i] = upper[i] >= 'A' && upper[i] <= 'Z' ? char(upper[i] - 'A' + 'a') : upper[i];
   }
 };
-
-const Table &table() {
-  static const Table t;
-  return t;
-}
+template <Lower name> constexpr const char *lower() { return name.text; }
 
 // The dtype that an element type is stored as.
 template <class T> constexpr DType stored_as = DType::none;
@@ -54,19 +38,24 @@ bool is_integer(Kind k) { return k == Kind::Int || k == Kind::UInt; }
 
 DType integer_of(int bytes, Kind kind) {
   for (int id = 1; id < kDTypeEnd; ++id)
-    if (table().rows[id].kind == kind && table().rows[id].bytes == bytes) return DType(id);
+    if (kDTypes[id].kind == kind && kDTypes[id].bytes == bytes) return DType(id);
   return DType::none;
 }
 
 }  // namespace
 
-bool is_dtype(int32_t id) { return id > 0 && id < kDTypeEnd && table().rows[id].name; }
-
-const DTypeInfo &info(DType d) { return table().rows[int(d)]; }
+constinit const std::array<DTypeInfo, kDTypeEnd> kDTypes = [] {
+  std::array<DTypeInfo, kDTypeEnd> rows = {};
+#define TCU_DTYPE(id, NAME, name_, storage_, compute_, kind_, julia) \
+  rows[id] = {lower<#NAME>(), #name_, #storage_, #compute_, Kind::kind_, sizeof(storage_)};
+#include "core/dtypes.def"
+#undef TCU_DTYPE
+  return rows;
+}();
 
 DType dtype_by_name(const char *name) {
   for (int id = 1; id < kDTypeEnd; ++id)
-    if (is_dtype(id) && std::strcmp(table().rows[id].name, name) == 0) return DType(id);
+    if (is_dtype(id) && std::strcmp(kDTypes[id].name, name) == 0) return DType(id);
   return DType::none;
 }
 

@@ -1,5 +1,6 @@
 // DType: a row of dtypes.def, and Julia's promotion rules over them.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -33,8 +34,9 @@ struct DTypeInfo {
   uint8_t bytes;
 };
 
-bool is_dtype(int32_t id);
-const DTypeInfo &info(DType d);
+extern const std::array<DTypeInfo, kDTypeEnd> kDTypes;  // by id; an id without a row has no name
+inline bool is_dtype(int32_t id) { return id > 0 && id < kDTypeEnd && kDTypes[id].name; }
+inline const DTypeInfo &info(DType d) { return kDTypes[int(d)]; }
 DType dtype_by_name(const char *name);  // none if there is no such row
 
 inline int bytes_of(DType d) { return info(d).bytes; }

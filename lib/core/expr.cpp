@@ -1,6 +1,8 @@
 #include "core/expr.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstring>
 
 #include "core/error.h"
 #include "core/hash.h"
@@ -15,6 +17,17 @@ void check_dtype(const Node &n, int at) {
   if (!is_dtype(int32_t(n.dtype))) fail(Code::dtype, "expr node %d has unknown dtype %d", at, int(n.dtype));
 }
 
+// The number of a scalar's or constant's parameter, which is added where it is not there. (Constants stay apart: an equal tape may have
+// others.)
+int number_of(const Node &n, std::vector<Parameter> &parameters) {
+  const int slot = n.kind == NodeKind::scalar ? n.index : -1;
+  const auto there = std::find_if(parameters.begin(), parameters.end(),
+                                  [&](const Parameter &p) { return slot >= 0 && p.slot == slot && p.dtype == n.dtype; });
+  const int number = int(there - parameters.begin());
+  if (there == parameters.end()) parameters.push_back({n.dtype, slot, n.value});
+  return number;
+}
+
 }  // namespace
 
 Expr::Expr(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
@@ -23,6 +36,7 @@ Expr::Expr(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
     fail(Code::expr, "expr has %zu nodes and may have %d; split it", nodes_.size(), kMaxNodes);
   int depth = 0;
   Hash hash;
+  QuickHash constants;
   for (int at = 0; at < int(nodes_.size()); ++at) {
     Node &n = nodes_[at];
     switch (n.kind) {
@@ -38,11 +52,15 @@ Expr::Expr(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
         if (n.index < 0 || n.index >= kMaxNodes)
           fail(Code::expr, "expr node %d names scalar %d; scalars are numbered 0..%d", at, n.index, kMaxNodes - 1);
         n_scalars_ = std::max(n_scalars_, n.index + 1);
+        number_of(n, parameters_);
         ++depth;
         break;
       case NodeKind::constant:
         check_dtype(n, at);
         n.index = 0;
+        if (kind_of(n.dtype) != Kind::Complex) n.value.c[1] = 0;  // what is there means nothing, and values are compared
+        number_of(n, parameters_);
+        constants.add(std::bit_cast<uint64_t>(n.value.c[0])), constants.add(std::bit_cast<uint64_t>(n.value.c[1]));
         ++depth;
         break;
       case NodeKind::cast:
@@ -65,12 +83,18 @@ Expr::Expr(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
   }
   if (depth < 1 || depth > 2) fail(Code::expr, "expr leaves %d values on the stack and must leave one, or two", depth);
   n_results_ = depth;
-  hash_ = hash.value();
+  hash_ = hash.value(), constants_hash_ = constants.value();
 }
 
 bool Expr::operator==(const Expr &other) const {
   return this == &other ||
          (hash_ == other.hash_ && std::equal(nodes_.begin(), nodes_.end(), other.nodes_.begin(), other.nodes_.end(), same_node));
+}
+
+bool Expr::same_constants(const Expr &other) const {
+  return this == &other || std::equal(parameters_.begin(), parameters_.end(), other.parameters_.begin(), [](const auto &a, const auto &b) {
+           return a.slot >= 0 || std::memcmp(&a.value, &b.value, sizeof a.value) == 0;
+         });
 }
 
 const std::shared_ptr<const Expr> &Expr::identity() {
@@ -137,8 +161,7 @@ struct NoSteps {
   void leave(int, DType result, int, DType first) { types = {result, first}; }
 };
 
-// What the tape computes twice is computed once: postfix has no other way to say that two results share a value. (Constants stay
-// apart: an equal tape may have others.)
+// What the tape computes twice is computed once: postfix has no other way to say that two results share a value.
 struct Steps {
   TypedExpr out;
 
@@ -153,12 +176,8 @@ struct Steps {
     return push(s);
   }
   int parameter(const Node &n) {
-    const int slot = n.kind == NodeKind::scalar ? n.index : -1;
-    const auto there = std::find_if(out.parameters.begin(), out.parameters.end(),
-                                    [&](const Parameter &p) { return slot >= 0 && p.slot == slot && p.dtype == n.dtype; });
     Step s{Step::Kind::parameter};
-    s.result = n.dtype, s.index = int16_t(there - out.parameters.begin());
-    if (there == out.parameters.end()) out.parameters.push_back({n.dtype, slot, n.value});
+    s.result = n.dtype, s.index = int16_t(number_of(n, out.parameters));
     return push(s);
   }
   // Between two dtypes held in the same type a conversion is nothing, unless the tape asks for it, to round.

@@ -25,6 +25,13 @@ struct Node {
   static Node cast(DType d) { return {NodeKind::cast, 0, d, {}}; }
 };
 
+// A number that an expression takes by value: a caller's scalar, or a constant of the tape.
+struct Parameter {
+  DType dtype;
+  int slot;        // of the caller's scalars, or -1
+  Scalar value{};  // when slot is -1
+};
+
 // Immutable and well-formed by construction. Two Exprs are equal when their tapes are, values of constants apart: those
 // travel by value with every launch, so that a changed constant compiles nothing.
 class Expr {
@@ -35,16 +42,22 @@ class Expr {
   int n_scalars() const { return n_scalars_; }  // likewise; constants are not counted
   int n_results() const { return n_results_; }  // values that it leaves: one or two
   bool is_identity() const { return nodes_.size() == 1 && nodes_[0].kind == NodeKind::input && nodes_[0].index == 0; }
+  // In the tape's order, a scalar once for each dtype that it is named with.
+  const std::vector<Parameter> &parameters() const { return parameters_; }
   uint64_t hash() const { return hash_; }
   bool operator==(const Expr &other) const;
+  // Of the constants' values alone; `other` is equal.
+  uint64_t constants_hash() const { return constants_hash_; }
+  bool same_constants(const Expr &other) const;
 
   static const std::shared_ptr<const Expr> &identity();
   static const std::shared_ptr<const Expr> &pair();  // leaves inputs 0 and 1
 
  private:
   std::vector<Node> nodes_;
+  std::vector<Parameter> parameters_;
   int n_inputs_ = 0, n_scalars_ = 0, n_results_ = 0;
-  uint64_t hash_ = 0;
+  uint64_t hash_ = 0, constants_hash_ = 0;
 };
 
 // One step of a typed expression in single-assignment form: step i makes value i, in compute_dtype(result).
@@ -58,18 +71,11 @@ struct Step {
   bool operator==(const Step &) const = default;
 };
 
-// A number that the expression takes by value: a caller's scalar, or a constant of the tape.
-struct Parameter {
-  DType dtype;
-  int slot;        // of the caller's scalars, or -1
-  Scalar value{};  // when slot is -1
-};
-
 // The tape with every conversion explicit: op arguments are already of the op's operand dtype (ifelse: Bool first).
 // A value of an 8- or 16-bit float is held in float32 and not rounded; only a cast to that dtype, and the store, round.
 struct TypedExpr {
   std::vector<Step> steps;
-  std::vector<Parameter> parameters;
+  std::vector<Parameter> parameters;  // the tape's
   DType result = DType::none;
   int value = -1;             // the step whose value is the result: of two that the tape leaves, the last
   DType first = DType::none;  // of two, the first: a map's first result; of a scan, what it does with what came before the element

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <string_view>
 
 namespace tcu {
 
@@ -27,6 +29,29 @@ class Hash {
 
  private:
   uint64_t state_ = 0x7463756f7073ull;  // "tcuops"
+};
+
+// One for tables in memory, not for what outlives a build: a product a word.
+class QuickHash {
+ public:
+  void add(uint64_t word) {
+    const auto product = static_cast<unsigned __int128>(state_ ^ word) * 0x9e3779b97f4a7c15u;
+    state_ = uint64_t(product) ^ uint64_t(product >> 64);
+  }
+  // The last word says how long the text is: its bytes are seven at most.
+  void add_text(std::string_view text) {
+    for (; text.size() >= 8; text.remove_prefix(8)) add(word_of(text, 8));
+    add(word_of(text, text.size()) ^ uint64_t(text.size()) << 56);
+  }
+  uint64_t value() const { return state_; }
+
+ private:
+  static uint64_t word_of(std::string_view text, size_t n) {
+    uint64_t word = 0;
+    std::memcpy(&word, text.data(), n);
+    return word;
+  }
+  uint64_t state_ = 0x7463756f7073ull;
 };
 
 }  // namespace tcu

@@ -1,5 +1,6 @@
 // Layouts as callers give them, and what can be wrong with one. Canonical modes, which kernels see, are in modes.h.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include "core/dtype.h"
@@ -20,12 +21,19 @@ struct TensorView {
   const int64_t *strides = nullptr;  // in elements; null means dense, mode 0 fastest
 };
 
-// A checked layout with its strides spelled out. extent(i), stride(i) are 1 and 0 beyond the rank.
+// A checked layout with its strides spelled out. extent(i), stride(i) are 1 and 0 beyond the rank. Copies only what is in use.
 struct Layout {
   DType dtype = DType::none;
   int rank = 0;
   int64_t extents[kMaxRank];
   int64_t strides[kMaxRank];
+  Layout() {}
+  Layout(const Layout &o) { *this = o; }
+  Layout &operator=(const Layout &o) {
+    dtype = o.dtype, rank = o.rank;
+    std::copy_n(o.extents, rank, extents), std::copy_n(o.strides, rank, strides);
+    return *this;
+  }
   int64_t extent(int i) const { return i < rank ? extents[i] : 1; }
   int64_t stride(int i) const { return i < rank ? strides[i] : 0; }
   bool empty() const;

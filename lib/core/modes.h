@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 
 #include "core/expr.h"
 #include "core/layout.h"
@@ -19,23 +20,28 @@ struct Mode {
   int64_t stride[kMaxOperands];
 };
 
-// Modes from the fastest to the slowest. Copies only what is in use.
+// Modes from the fastest to the slowest. As many as problems have in place, more of them apart; copies only what is in use.
 class Modes {
  public:
-  Modes() = default;
+  Modes() {}
   Modes(const Modes &o) { *this = o; }
   Modes &operator=(const Modes &o) {
+    if (o.size_ > kFew) make_room();
     size_ = o.size_;
-    std::copy_n(o.modes_, size_, modes_);
+    std::copy_n(o.begin(), size_, begin());
     return *this;
   }
   int size() const { return size_; }
-  Mode &operator[](int i) { return modes_[i]; }
-  const Mode &operator[](int i) const { return modes_[i]; }
-  const Mode *begin() const { return modes_; }
-  const Mode *end() const { return modes_ + size_; }
-  void push(const Mode &m) { modes_[size_++] = m; }
-  void resize(int n) { size_ = n; }
+  Mode &operator[](int i) { return begin()[i]; }
+  const Mode &operator[](int i) const { return begin()[i]; }
+  Mode *begin() { return many_ ? many_.get() : few_; }
+  const Mode *begin() const { return many_ ? many_.get() : few_; }
+  const Mode *end() const { return begin() + size_; }
+  void push(const Mode &m) {
+    if (size_ == kFew) make_room();
+    begin()[size_++] = m;
+  }
+  void resize(int n) { size_ = n; }  // to fewer
 
   int64_t count(Role role) const {  // the product of the extents of one role's modes
     int64_t n = 1;
@@ -48,8 +54,15 @@ class Modes {
   }
 
  private:
+  static constexpr int kFew = 8;
+  void make_room() {
+    if (many_) return;
+    many_.reset(new Mode[kMaxRank]);
+    std::copy_n(few_, size_, many_.get());
+  }
   int size_ = 0;
-  Mode modes_[kMaxRank];
+  Mode few_[kFew];
+  std::unique_ptr<Mode[]> many_;
 };
 
 // Drops modes of extent 1 (an S mode stays), orders the rest from the fastest to the slowest, and merges neighbours of

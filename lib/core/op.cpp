@@ -8,7 +8,6 @@
 namespace tcu {
 namespace {
 
-constexpr int kOpEnd = 1024, kReduceEnd = 32;
 constexpr uint8_t B = uint8_t(Kind::Bool), I = uint8_t(Kind::Int), U = uint8_t(Kind::UInt), F = uint8_t(Kind::Float),
                   C = uint8_t(Kind::Complex);
 // The domain column's names.
@@ -16,45 +15,36 @@ namespace domain {
 constexpr Domain Any{uint8_t(B | I | U | F | C)}, Real{uint8_t(B | I | U | F)}, Integral{uint8_t(B | I | U)};
 }  // namespace domain
 
-struct Table {
-  OpInfo rows[kOpEnd] = {};
-  ReduceInfo reduces[kReduceEnd] = {};
-  Table() {
+}  // namespace
+
+constinit const std::array<OpInfo, kOpEnd> kOps = [] {
+  std::array<OpInfo, kOpEnd> rows = {};
 #define TCU_OP(id, name, arity, dom, result, ...)             \
   static_assert(id > 0 && id < kOpEnd, "grow kOpEnd");        \
   rows[id] = {#name, arity, domain::dom, Result::result};
 #include "core/ops.def"
 #undef TCU_OP
+  return rows;
+}();
+constinit const std::array<ReduceInfo, kReduceEnd> kReduceOps = [] {
+  std::array<ReduceInfo, kReduceEnd> rows = {};
 #define TCU_REDUCE(id, NAME, name, accumulate, state, second, empty, scans, julia) \
   static_assert(id > 0 && id < kReduceEnd, "grow kReduceEnd");                     \
-  reduces[id] = {#name, Accumulate::accumulate, state, Second::second, Empty::empty, Scans::scans};
+  rows[id] = {#name, Accumulate::accumulate, state, Second::second, Empty::empty, Scans::scans};
 #include "core/reduce_ops.def"
 #undef TCU_REDUCE
-  }
-};
-
-const Table &table() {
-  static const Table t;
-  return t;
-}
-
-}  // namespace
-
-bool is_op(int32_t id) { return id > 0 && id < kOpEnd && table().rows[id].name; }
-const OpInfo &info(Op op) { return table().rows[int(op)]; }
+  return rows;
+}();
 
 Op op_by_name(const char *name) {
   for (int id = 1; id < kOpEnd; ++id)
-    if (is_op(id) && std::strcmp(table().rows[id].name, name) == 0) return Op(id);
+    if (is_op(id) && std::strcmp(kOps[id].name, name) == 0) return Op(id);
   return Op::none;
 }
 
-bool is_reduce_op(int32_t id) { return id > 0 && id < kReduceEnd && table().reduces[id].name; }
-const ReduceInfo &info(ReduceOp op) { return table().reduces[int(op)]; }
-
 ReduceOp reduce_op_by_name(const char *name) {
   for (int id = 1; id < kReduceEnd; ++id)
-    if (is_reduce_op(id) && std::strcmp(table().reduces[id].name, name) == 0) return ReduceOp(id);
+    if (is_reduce_op(id) && std::strcmp(kReduceOps[id].name, name) == 0) return ReduceOp(id);
   return ReduceOp::none;
 }
 

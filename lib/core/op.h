@@ -1,5 +1,6 @@
 // Op and ReduceOp: rows of ops.def and reduce_ops.def, with their result-type rules.
 #pragma once
+#include <array>
 #include <cstdint>
 
 #include "core/dtype.h"
@@ -26,8 +27,10 @@ struct OpInfo {
   Domain domain;
   Result result;
 };
-bool is_op(int32_t id);
-const OpInfo &info(Op op);
+inline constexpr int kOpEnd = 1024, kReduceEnd = 32;  // past the ids
+extern const std::array<OpInfo, kOpEnd> kOps;         // by id; an id without a row has no name
+inline bool is_op(int32_t id) { return id > 0 && id < kOpEnd && kOps[id].name; }
+inline const OpInfo &info(Op op) { return kOps[int(op)]; }
 Op op_by_name(const char *name);  // none if there is no such row
 
 // The dtype that an op's operands are converted to, and the dtype it yields. For ifelse the first operand is Bool.
@@ -56,8 +59,9 @@ struct ReduceInfo {
   Empty empty;
   Scans scans;
 };
-bool is_reduce_op(int32_t id);
-const ReduceInfo &info(ReduceOp op);
+extern const std::array<ReduceInfo, kReduceEnd> kReduceOps;
+inline bool is_reduce_op(int32_t id) { return id > 0 && id < kReduceEnd && kReduceOps[id].name; }
+inline const ReduceInfo &info(ReduceOp op) { return kReduceOps[int(op)]; }
 ReduceOp reduce_op_by_name(const char *name);
 inline bool is_arg(ReduceOp op) { return info(op).accumulate == Accumulate::Index; }
 

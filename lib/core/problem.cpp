@@ -45,17 +45,17 @@ std::string Problem::pattern() const {
 }
 
 uint64_t Problem::hash() const {
-  Hash h;
+  QuickHash h;
   h.add(uint64_t(family) | uint64_t(op) << 8 | uint64_t(scan.exclusive) << 16 | uint64_t(scan.reverse) << 17 |
-        uint64_t(determinism) << 18 | uint64_t(reads_out) << 20 | uint64_t(in_place) << 21 | uint64_t(index_bits) << 24 |
-        uint64_t(n_inputs) << 32 | uint64_t(out) << 40 | uint64_t(acc) << 48);
+        uint64_t(scan.segmented) << 18 | uint64_t(determinism) << 19 | uint64_t(reads_out) << 20 | uint64_t(in_place) << 21 |
+        uint64_t(index_bits) << 24 | uint64_t(n_inputs) << 32 | uint64_t(out) << 40 | uint64_t(acc) << 48 | uint64_t(second) << 56);
   for (int k = 0; k <= n_inputs; ++k) h.add(uint64_t(dtype(k)) << 8 | alignment[k]);
   if (family == Family::segmented) h.add(uint64_t(offsets));
-  h.add(uint64_t(second) | uint64_t(scan.segmented) << 8);
   h.add(expr->hash());
+  const int operands = n_operands();
   for (const Mode &m : modes) {
     h.add(uint64_t(m.extent) * 4 + uint64_t(m.role));
-    for (int k = 0; k < n_operands(); ++k) h.add(uint64_t(m.stride[k]));
+    for (int k = 0; k < operands; ++k) h.add(uint64_t(m.stride[k]));
   }
   return h.value();
 }

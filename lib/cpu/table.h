@@ -10,8 +10,6 @@ namespace tcu::cpu {
 // out may be a, b or c themselves; else they do not overlap.
 using TileFn = void (*)(void *out, const void *a, const void *b, const void *c, int64_t n);
 
-inline constexpr int kOpEnd = 1024;
-
 // What a combining operation needs, for one accumulator dtype.
 struct Folds {
   // acc[j] = fold of acc[j] (unless fresh) and src[j + r * stride], 0 <= r < rows, for each j < lanes. The tree over r

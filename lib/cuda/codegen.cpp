@@ -48,12 +48,12 @@ std::string statements(const TypedExpr &map) {
 // Kernels hold a copy of the map for each element that a thread has in flight, and the compiler's time grows with them: a
 // map of three float64 functions over int8 takes 22 s inlined and 0.5 s as a function that is called. What is called is
 // bound by arithmetic anyway. In units of one float32 function (tanh, about 20 instructions) per element of a vector.
-bool is_called(const Instance &f) {
+bool is_called(const Instance &f, const TypedExpr &map) {
   constexpr double kMostInlined = 16, kWideFunction = 6, kStep = 1.0 / 16;
   int widest = 1;
   for (int i = 0; i < f.n_inputs; ++i) widest = std::max(widest, bytes_of(f.in[i]));
   double cost = 0;
-  for (const Step &step : f.map.steps) {
+  for (const Step &step : map.steps) {
     cost += kStep;
     if (step.kind != Step::Kind::op) continue;
     const OpInfo &op = info(step.op);
@@ -65,25 +65,26 @@ bool is_called(const Instance &f) {
 }
 
 std::string map_text(const Instance &f) {
-  if (f.n_inputs == 1 && f.map.steps.size() == 1 && f.map.steps[0].kind == Step::Kind::input)
+  const TypedExpr map = f.map();
+  if (f.n_inputs == 1 && map.steps.size() == 1 && map.steps[0].kind == Step::Kind::input)
     return "using Map = Identity<" + std::string(info(f.in[0]).storage) + ">;\n";
   std::string inputs, arguments;
   for (int i = 0; i < f.n_inputs; ++i) {
     inputs += std::string(i ? ", " : "") + info(f.in[i]).storage;
     arguments += std::string(", ") + info(f.in[i]).compute + " x" + std::to_string(i);
   }
-  std::string element = info(f.map.result).compute, last = value(f.map.value), second;
-  if (f.map.first != DType::none) {
-    element = std::string("Two<") + info(f.map.first).compute + ", " + element + ">";
-    last = "{" + value(f.map.first_value) + ", " + last + "}";
+  std::string element = info(map.result).compute, last = value(map.value), second;
+  if (map.first != DType::none) {
+    element = std::string("Two<") + info(map.first).compute + ", " + element + ">";
+    last = "{" + value(map.first_value) + ", " + last + "}";
   }
   if (f.second != DType::none) second = std::string("  using Second = ") + info(f.second).storage + ";\n";
   return "struct Map {\n"
          "  using Inputs = Types<" + inputs + ">;\n"
          "  using Element = " + element + ";\n" + second +
          "  template <class P>\n"
-         "  " + (is_called(f) ? "__device__ __noinline__" : "TCU_FN") + " static Element apply(const P &p" + arguments +
-         ") {\n" + statements(f.map) +
+         "  " + (is_called(f, map) ? "__device__ __noinline__" : "TCU_FN") + " static Element apply(const P &p" + arguments +
+         ") {\n" + statements(map) +
          "    return " + last + ";\n"
          "  }\n"
          "};\n";
@@ -93,9 +94,10 @@ std::string map_text(const Instance &f) {
 
 std::string name_of(const Instance &f) {
   // The text of the map says which dtypes its inputs have and what is done with them, in one spelling.
-  std::string name = f.body + "<" + f.arguments + ">(" + params_text(f.size) + ") ";
+  const TypedExpr map = f.map();
+  std::string name = std::string(f.body) + "<" + f.arguments + ">(" + params_text(f.size) + ") ";
   for (int i = 0; i < f.n_inputs; ++i) name += std::string(info(f.in[i]).enum_name) + " ";
-  for (const Step &s : f.map.steps) {
+  for (const Step &s : map.steps) {
     switch (s.kind) {
       case Step::Kind::input: name += "x" + std::to_string(s.index); break;
       case Step::Kind::parameter: name += "p" + std::to_string(s.index); break;
@@ -106,17 +108,17 @@ std::string name_of(const Instance &f) {
       for (int k = 0; k < info(s.op).arity; ++k) name += "," + std::to_string(s.args[k]);
     name += std::string(":") + info(s.result).enum_name + ";";
   }
-  if (f.map.first != DType::none) name += value(f.map.first_value) + "|" + value(f.map.value);
+  if (map.first != DType::none) name += value(map.first_value) + "|" + value(map.value);
   if (f.second != DType::none) name += std::string("->") + info(f.second).enum_name;
   return name;
 }
 
 std::string source_of(const Instance &f) {
   return "// " + name_of(f) + "\n"
-         "#include \"kernels/" + f.body + ".cuh\"\n"
+         "#include \"kernels/" + std::string(f.body) + ".cuh\"\n"
          "#include \"core/functors.h\"\n"
          "namespace tcu::cuda {\n" + map_text(f) +
-         "using Body = " + f.body + "<Map, " + f.arguments + ">;\n"
+         "using Body = " + std::string(f.body) + "<Map, " + f.arguments + ">;\n"
          "}\n"
          "extern \"C\" __global__ void __launch_bounds__(tcu::cuda::kThreads, tcu::cuda::Body::kResident)\n"
          "kernel(const __grid_constant__ tcu::cuda::" + params_text(f.size) + " p) {\n"

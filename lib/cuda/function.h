@@ -2,6 +2,7 @@
 // types. Shipped in the library or compiled at run time, the name and the way to launch are the same.
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <string>
 
 #include "core/problem.h"
@@ -13,13 +14,15 @@ namespace tcu::cuda {
 enum class ParamSize { small, medium, large };
 
 struct Instance {
-  std::string body;       // a function template of that name in kernels/<body>.cuh, first template argument Map
+  const char *body = "";  // a function template of that name in kernels/<body>.cuh, first template argument Map
   std::string arguments;  // the others, as C++ text: "tcu::fold::sum, float, float, int32_t"
   ParamSize size = ParamSize::small;
-  TypedExpr map;          // what Map computes
-  DType in[kMaxInputs] = {};
+  std::shared_ptr<const Expr> expr;  // what Map computes
+  DType in[kMaxInputs] = {};         // of these
   int n_inputs = 0;
   DType second = DType::none;  // of a map with two results, the second's
+
+  TypedExpr map() const { return infer(*expr, in, n_inputs); }
 };
 
 // The instance's name: equal for equal functions, stable across processes. Constants and scalars are not part of it.
@@ -27,23 +30,29 @@ std::string name_of(const Instance &f);
 // The CUDA C++ that compiles to it (codegen.cpp): one extern "C" __global__ function `kernel`. A pure function.
 std::string source_of(const Instance &f);
 
-// A function that the library ships, by name_of; null if it does not (shipped.cpp).
-const void *shipped(const std::string &name);
-// Which op it stands for, where one shipped function holds several (shipped_broadcast_any.cu); else 0.
-int shipped_selector(const std::string &name);
+// A function that the library ships (shipped.cpp).
+struct Shipped {
+  const void *handle = nullptr;  // null: it does not
+  int selector = 0;              // which op it stands for, where one function holds several (shipped_broadcast_any.cu)
+};
+Shipped shipped(const std::string &name);
 
 // A function ready to be launched on a device: cudaLaunchKernelExC takes it whichever way it came.
 struct Function {
   const void *handle = nullptr;
+  int selector = 0;        // Shipped's
   bool compiled = false;   // at run time
   bool in_turn = false;    // it waits by itself for what comes before it in its stream (begin_in_turn, device/intrinsics.cuh)
+  bool shares = false;     // launches may ask for all of a block's shared memory
   int ordinal = 0;         // of the device that launch() makes current
 };
 
 // Compiles source for the current device, through the memory and the disk cache; fails with Code::library without NVRTC
 // (jit.cpp).
 const void *compile(const Instance &f, int ordinal);
-// shipped, or compiled: the one place that decides (function.cpp). shared_bytes: whether launches will ask for dynamic shared memory.
+// function.cpp keeps what it has answered: a known instance is not named again, nor is the runtime asked for it.
+bool is_shipped(const Instance &f);
+// shipped, or compiled: the one place that decides. shared_bytes: whether launches will ask for dynamic shared memory.
 Function resolve(const Instance &f, int ordinal, int shared_bytes);
 
 // All of the project's kernels take one struct by value (launch.cpp). Checks the launch's error at once.

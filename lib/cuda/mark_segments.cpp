@@ -11,7 +11,7 @@ void mark_segments(const Backend::SegmentMarks &m, const Device &device, void *s
   Instance f;
   f.body = "mark_segments", f.arguments = info(m.offsets_type).storage;
   f.in[0] = m.offsets_type, f.n_inputs = 1;
-  f.map = infer(*Expr::identity(), f.in, 1);
+  f.expr = Expr::identity();
   ParamsSmall p = {};
   p.out = m.flags, p.in[0] = m.offsets, p.kept = m.n_offsets, p.folded = m.steps, p.flags = m.reverse ? kReverse : 0;
   LaunchConfig c;

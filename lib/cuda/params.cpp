@@ -1,18 +1,18 @@
 #include "cuda/params.h"
 
-#include <cstring>
-
-#include "core/error.h"
-
 namespace tcu::cuda {
 namespace {
 
 template <class P>
-void fill(P &to, const Prepared &prepared, const Plan &plan, const LaunchConfig &config, const Execution &e) {
-  const Problem &p = plan.problem;
-  to.out = e.at.out, to.second = e.at.second, to.workspace = e.workspace, to.zeroed = e.zeroed;
-  for (int i = 0; i < p.n_inputs; ++i) to.in[i] = e.at.in[i];
-  if (p.family == Family::segmented) to.in[p.n_inputs] = e.at.offsets;
+struct PreparedParams : Prepared {
+  P params = {};
+};
+
+template <class P>
+std::shared_ptr<const Prepared> make_prepared(const Function &function, ParamSize size, const Problem &p) {
+  const auto made = std::make_shared<PreparedParams<P>>();
+  made->function = function, made->size = size;
+  P &to = made->params;
   to.n_kept = p.modes.n_of(Role::K), to.n_folded = p.modes.size() - to.n_kept;
   to.kept = p.kept();
   to.folded = p.modes.count(p.family == Family::scan ? Role::S : Role::R);
@@ -24,37 +24,49 @@ void fill(P &to, const Prepared &prepared, const Plan &plan, const LaunchConfig 
     mode.weight = p.n_operands() > p.position_operand() ? m.stride[p.position_operand()] : 0;
     if (m.extent > 0) mode.divisor = divisor(m.extent, p.index_bits);
   }
-  to.split = config.split, to.lanes = config.lanes, to.detail = config.detail;
-  to.chunk = to.split > 1 ? config.chunk : to.folded;  // uncut: all of it
   to.flags = (p.reads_out ? kReadsOut : 0) | (p.scan.exclusive ? kExclusive : 0) | (p.scan.reverse ? kReverse : 0) |
-             (plan.post != DType::bool_ && !is_one(e.alpha, plan.post) ? kScales : 0) | (p.op == ReduceOp::std ? kRoot : 0) |
-             (p.op == ReduceOp::mean ? kMean : 0) | (p.op == ReduceOp::sumexp ? kNoLog : 0) |
-             (config.floods ? kFloods : 0);
-  to.selector = prepared.selector;
-  to.correction = e.correction;
-  store_compute(to.alpha.bytes, plan.post, e.alpha);
-  store_compute(to.beta.bytes, plan.post, e.beta);
-  if (p.op != ReduceOp::none) store_compute(to.init.bytes, p.acc, e.init);
-  for (size_t i = 0; i < prepared.parameters.size(); ++i) {
-    const Parameter &q = prepared.parameters[i];
-    store_compute(to.parameter[i].bytes, q.dtype, q.slot < 0 ? q.value : e.scalars[q.slot]);
-  }
+             (p.op == ReduceOp::std ? kRoot : 0) | (p.op == ReduceOp::mean ? kMean : 0) | (p.op == ReduceOp::sumexp ? kNoLog : 0);
+  to.selector = function.selector;
+  return made;
 }
 
 template <class P>
 void fill_and_launch(const Prepared &prepared, const Plan &plan, const LaunchConfig &config, const Execution &e) {
-  P params = {};
-  fill(params, prepared, plan, config, e);
-  launch(prepared.function, config, &params, e.stream);
+  const Problem &p = plan.problem;
+  P to = static_cast<const PreparedParams<P> &>(prepared).params;
+  to.out = e.at.out, to.second = e.at.second, to.workspace = e.workspace, to.zeroed = e.zeroed;
+  for (int i = 0; i < p.n_inputs; ++i) to.in[i] = e.at.in[i];
+  if (p.family == Family::segmented) to.in[p.n_inputs] = e.at.offsets;
+  to.split = config.split, to.lanes = config.lanes, to.detail = config.detail;
+  to.chunk = to.split > 1 ? config.chunk : to.folded;  // uncut: all of it
+  to.flags |= (plan.post != DType::bool_ && !is_one(e.alpha, plan.post) ? kScales : 0) | (config.floods ? kFloods : 0);
+  to.correction = e.correction;
+  store_compute(to.alpha.bytes, plan.post, e.alpha);
+  store_compute(to.beta.bytes, plan.post, e.beta);
+  if (p.op != ReduceOp::none) store_compute(to.init.bytes, p.acc, e.init);
+  auto *parameter = to.parameter;
+  for (const Parameter &q : p.expr->parameters())
+    store_compute((parameter++)->bytes, q.dtype, q.slot < 0 ? q.value : e.scalars[q.slot]);
+  launch(prepared.function, config, &to, e.stream);
 }
 
 }  // namespace
 
-ParamSize size_for(const Problem &p, size_t n_parameters) {
+ParamSize size_for(const Problem &p) {
+  const size_t n_parameters = p.expr->parameters().size();
   const int pointers = p.n_inputs + (p.family == Family::segmented);
   if (pointers <= 4 && p.modes.size() <= 8 && n_parameters <= 4) return ParamSize::small;
   if (p.modes.size() <= 8 && n_parameters <= 64) return ParamSize::medium;
   return ParamSize::large;
+}
+
+std::shared_ptr<const void> prepared(const Function &function, ParamSize size, const Problem &p) {
+  switch (size) {
+    case ParamSize::small: return make_prepared<ParamsSmall>(function, size, p);
+    case ParamSize::medium: return make_prepared<ParamsMedium>(function, size, p);
+    case ParamSize::large: return make_prepared<ParamsLarge>(function, size, p);
+  }
+  return nullptr;
 }
 
 void launch_plan(const Prepared &prepared, const Plan &plan, const LaunchConfig &config, const Execution &e) {

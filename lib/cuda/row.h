@@ -5,8 +5,8 @@
 // and rows.cpp turns it into a Kernel.
 #pragma once
 #include <algorithm>
+#include <initializer_list>
 #include <string>
-#include <vector>
 
 #include "cuda/function.h"
 #include "device/params.cuh"
@@ -17,25 +17,10 @@ namespace tcu::cuda {
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // C++ text of a dtype: what it is computed in, and what is stored.
-inline std::string type_text(DType d) { return info(d).compute; }
-inline std::string storage_text(DType d) { return info(d).storage; }
-inline std::string index_text(const Problem &p) { return p.index_bits == 32 ? "int32_t" : "int64_t"; }
+inline const char *type_text(DType d) { return info(d).compute; }
+inline const char *storage_text(DType d) { return info(d).storage; }
+inline const char *index_text(const Problem &p) { return p.index_bits == 32 ? "int32_t" : "int64_t"; }
 inline std::string bits_text(unsigned bits) { return std::to_string(bits) + "u"; }
-// The struct of device/fold.cuh: mean is sum, and std is var, with something more at the end (kMean, kRoot);
-// sumexp logsumexp without its end; and fold::both of it where there is a second result.
-inline std::string fold_text(const Problem &p) {
-  const auto runs = [&] {
-    switch (p.op) {
-      case ReduceOp::mean: return ReduceOp::sum;
-      case ReduceOp::std: return ReduceOp::var;
-      case ReduceOp::sumexp: return ReduceOp::logsumexp;
-      default: return p.op;
-    }
-  }();
-  const std::string fold = std::string("fold::") + info(runs).name;
-  if (p.scan.segmented) return "fold::segmented<" + fold + ">";
-  return p.second == DType::none ? fold : "fold::both<" + fold + ", " + storage_text(p.second) + ">";
-}
 // Bytes of a fold's State, at most.
 inline int state_bytes(const Problem &p) {
   if (is_arg(p.op)) return p.index_bits == 32 && bytes_of(p.acc) <= 4 ? 8 : 16;
@@ -80,6 +65,6 @@ inline int steps_of(int64_t blocks, int most, const Device &d) {
 int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work);
 
 // Of a body whose template takes, after the map, the fold (but of a broadcast), what is computed in and stored, the index, and `more`.
-Instance make_instance(const Problem &p, const char *body, const std::vector<std::string> &more = {}, const std::string &index = {});
+Instance make_instance(const Problem &p, const char *body, std::initializer_list<std::string> more = {}, const char *index = nullptr);
 
 }  // namespace tcu::cuda

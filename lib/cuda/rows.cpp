@@ -80,14 +80,36 @@ int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int6
   return std::clamp<int64_t>(blocks_of_work, 1, std::min<int64_t>(std::max<int64_t>(most, 1), INT32_MAX));
 }
 
-Instance make_instance(const Problem &p, const char *body, const std::vector<std::string> &more, const std::string &index) {
+namespace {
+
+// The struct of device/fold.cuh: mean is sum, and std is var, with something more at the end (kMean, kRoot);
+// sumexp logsumexp without its end; and fold::both of it where there is a second result.
+void append_fold(std::string &to, const Problem &p) {
+  const auto runs = [&] {
+    switch (p.op) {
+      case ReduceOp::mean: return ReduceOp::sum;
+      case ReduceOp::std: return ReduceOp::var;
+      case ReduceOp::sumexp: return ReduceOp::logsumexp;
+      default: return p.op;
+    }
+  }();
+  const bool both = !p.scan.segmented && p.second != DType::none;
+  to.append(p.scan.segmented ? "fold::segmented<" : both ? "fold::both<" : "").append("fold::").append(info(runs).name);
+  if (both) to.append(", ").append(storage_text(p.second));
+  if (both || p.scan.segmented) to.append(">");
+}
+
+}  // namespace
+
+Instance make_instance(const Problem &p, const char *body, std::initializer_list<std::string> more, const char *index) {
   Instance f;
   f.body = body;
-  f.arguments = p.family == Family::broadcast ? "" : fold_text(p) + ", ";
-  f.arguments += type_text(p.acc) + ", " + storage_text(p.out) + ", " + (index.empty() ? index_text(p) : index);
-  for (const std::string &one : more) f.arguments += ", " + one;
-  f.map = infer(*p.expr, p.in, p.n_inputs);
-  f.size = size_for(p, f.map.parameters.size());
+  f.arguments.reserve(128);
+  if (p.family != Family::broadcast) append_fold(f.arguments, p), f.arguments.append(", ");
+  f.arguments.append(type_text(p.acc)).append(", ").append(storage_text(p.out)).append(", ").append(index ? index : index_text(p));
+  for (const std::string &one : more) f.arguments.append(", ").append(one);
+  f.expr = p.expr;
+  f.size = size_for(p);
   f.n_inputs = p.n_inputs;
   if (p.family == Family::broadcast) f.second = p.second;
   std::copy_n(p.in, p.n_inputs, f.in);
@@ -98,13 +120,8 @@ namespace {
 
 template <class Row>
 std::shared_ptr<const void> prepare(const Problem &p, const LaunchConfig &config, Backend &backend) {
-  auto prepared = std::make_shared<Prepared>();
   const Instance f = Row::instance(p, config);
-  prepared->function = resolve(f, backend.device().ordinal, config.shared_bytes);
-  prepared->size = f.size;
-  if (!prepared->function.compiled) prepared->selector = shipped_selector(name_of(f));
-  prepared->parameters = f.map.parameters;
-  return prepared;
+  return prepared(resolve(f, backend.device().ordinal, config.shared_bytes), f.size, p);
 }
 
 void launch_row(const Plan &plan, const Execution &e, Backend &) {
@@ -121,7 +138,7 @@ bool compiled(const Plan &plan) { return static_cast<const Prepared *>(plan.prep
 
 template <class Row>
 bool ships(const Problem &p, const Device &d) {
-  return shipped(name_of(Row::instance(p, Row::configure(p, d))));
+  return is_shipped(Row::instance(p, Row::configure(p, d)));
 }
 
 // Where there could be a thread for every vector of out, none waits for another, and broadcast.general, which has the least code to fetch

@@ -9,13 +9,13 @@ void ShippedTable::add(const char *body, std::initializer_list<std::string> argu
   for (const std::string &a : arguments) f.arguments += (f.arguments.empty() ? "" : ", ") + a;
   f.n_inputs = int(in.size());
   std::copy(in.begin(), in.end(), f.in);
-  f.map = infer(*expr, f.in, f.n_inputs);
-  entries_.emplace(name_of(f), Entry{handle, selector});
+  f.expr = expr;
+  entries_.emplace(name_of(f), Shipped{handle, selector});
 }
 
-const ShippedTable::Entry *ShippedTable::find(const std::string &name) const {
+Shipped ShippedTable::find(const std::string &name) const {
   const auto at = entries_.find(name);
-  return at == entries_.end() ? nullptr : &at->second;
+  return at == entries_.end() ? Shipped{} : at->second;
 }
 
 namespace {
@@ -34,13 +34,6 @@ const ShippedTable &table() {
 }
 }  // namespace
 
-const void *shipped(const std::string &name) {
-  const auto *entry = table().find(name);
-  return entry ? entry->handle : nullptr;
-}
-int shipped_selector(const std::string &name) {
-  const auto *entry = table().find(name);
-  return entry ? entry->selector : 0;
-}
+Shipped shipped(const std::string &name) { return table().find(name); }
 
 }  // namespace tcu::cuda

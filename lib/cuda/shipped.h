@@ -11,18 +11,14 @@ namespace tcu::cuda {
 
 class ShippedTable {
  public:
-  struct Entry {
-    const void *handle;
-    int selector;
-  };
   // body<map, arguments> for the element function `expr` of inputs of dtypes `in`.
   void add(const char *body, std::initializer_list<std::string> arguments, const std::shared_ptr<const Expr> &expr,
            std::initializer_list<DType> in, const void *handle, int selector = 0);
-  const Entry *find(const std::string &name) const;
+  Shipped find(const std::string &name) const;
   size_t size() const { return entries_.size(); }
 
  private:
-  std::unordered_map<std::string, Entry> entries_;
+  std::unordered_map<std::string, Shipped> entries_;
 };
 
 void ship_broadcast_f32(ShippedTable &);

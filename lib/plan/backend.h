@@ -81,12 +81,12 @@ struct Kernel {
 
 // Immutable; any thread may execute it.
 struct Plan {
+  explicit Plan(const Problem &p) : problem(p) {}
   Problem problem;
   const Kernel *kernel = nullptr;  // null: there is nothing to do
   int row = -1;                    // of the backend's registry
   LaunchConfig config;
   std::shared_ptr<const void> prepared;
-  std::string pattern;
   DType post = DType::none;        // dtype of alpha, beta
 };
 

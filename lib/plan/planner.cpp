@@ -4,24 +4,9 @@
 #include <cstring>
 
 #include "core/error.h"
+#include "core/hash.h"
 
 namespace tcu {
-
-namespace {
-
-// The values of the tape's constants, each as its 16 bytes.
-std::string constants_of(const Expr &expr) {
-  std::string values;
-  for (const Node &n : expr.nodes()) {
-    if (n.kind != NodeKind::constant) continue;
-    char value[16] = {};
-    store_compute(value, n.dtype, n.value);
-    values.append(value, sizeof value);
-  }
-  return values;
-}
-
-}  // namespace
 
 Problem as_run(const Problem &asked, bool pinned) {
   return is_empty_reduction(asked) ? as_fill(asked) : !pinned && is_map(asked) ? as_map(asked) : asked;
@@ -35,28 +20,30 @@ const Kernel *choose(std::span<const Kernel> rows, const Problem &p, const Devic
 Planner::Planner(std::unique_ptr<Backend> backend) : backend_(std::move(backend)), calls_(backend_->kernels().size()) {}
 
 std::shared_ptr<const Plan> Planner::plan(const Problem &problem, const char *pin) {
-  const Key key{problem, pin ? pin : "", constants_of(*problem.expr)};
-  if (auto found = cache_.find(key)) return found;
-  return cache_.insert(key, make(problem, key.pin));
+  if (!pin) pin = "";
+  QuickHash hash;
+  hash.add(problem.hash()), hash.add(problem.expr->constants_hash()), hash.add_text(pin);
+  const KeyOf<const Problem &, std::string_view> asked{problem, pin, hash.value()};
+  if (auto found = cache_.find(asked)) return found;
+  return cache_.insert({problem, pin, asked.hash}, make(problem, pin));
 }
 
-std::shared_ptr<const Plan> Planner::make(const Problem &asked, const std::string &pin) const {
-  auto plan = std::make_shared<Plan>();
-  plan->problem = as_run(asked, !pin.empty());
+std::shared_ptr<const Plan> Planner::make(const Problem &asked, const char *pin) const {
+  const bool pinned = *pin != 0;
+  const auto plan = std::make_shared<Plan>(as_run(asked, pinned));
   const Problem &p = plan->problem;
-  plan->pattern = p.pattern();
   plan->post = p.op != ReduceOp::none && is_arg(p.op) ? DType::i64 : p.acc;
 
   const std::span<const Kernel> rows = backend_->kernels();
   const Device &device = backend_->device();
-  if (pin.empty()) {
+  if (!pinned) {
     plan->kernel = choose(rows, p, device);
-    if (!plan->kernel) fail(Code::internal, "no kernel takes %s '%s'", name_of(p.family), plan->pattern.c_str());
+    if (!plan->kernel) fail(Code::internal, "no kernel takes %s '%s'", name_of(p.family), p.pattern().c_str());
   } else {
-    const auto named = std::find_if(rows.begin(), rows.end(), [&](const Kernel &k) { return pin == k.name; });
-    if (named == rows.end()) fail(Code::kernel, "there is no kernel '%s' on this backend; tcu_kernel_name lists them", pin.c_str());
+    const auto named = std::find_if(rows.begin(), rows.end(), [&](const Kernel &k) { return std::strcmp(pin, k.name) == 0; });
+    if (named == rows.end()) fail(Code::kernel, "there is no kernel '%s' on this backend; tcu_kernel_name lists them", pin);
     if (named->family != p.family || !named->accepts(p, device))
-      fail(Code::kernel, "kernel '%s' does not take this problem (%s %s)", pin.c_str(), name_of(p.family), plan->pattern.c_str());
+      fail(Code::kernel, "kernel '%s' does not take this problem (%s %s)", pin, name_of(p.family), p.pattern().c_str());
     plan->kernel = &*named;
   }
   plan->row = int(plan->kernel - rows.data());

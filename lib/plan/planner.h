@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/backend.h"
@@ -31,19 +32,23 @@ class Planner {
   int64_t calls(int row) const { return calls_[size_t(row)].load(std::memory_order_relaxed); }
 
  private:
-  std::shared_ptr<const Plan> make(const Problem &problem, const std::string &pin) const;
+  std::shared_ptr<const Plan> make(const Problem &problem, const char *pin) const;
 
-  // A plan holds the values of its expression's constants (in `prepared`), and two equal Problems may differ in them.
-  struct Key {
-    Problem problem;
-    std::string pin, constants;
-    bool operator==(const Key &) const = default;
-  };
-  struct KeyHash {
-    size_t operator()(const Key &k) const {
-      const std::hash<std::string> text;
-      return k.problem.hash() ^ text(k.pin) ^ (text(k.constants) << 1);
+  // A plan holds the values of its expression's constants, and two equal Problems may differ in them. P: Problem, or a reference to ask.
+  template <class P, class Text>
+  struct KeyOf {
+    P problem;
+    Text pin;
+    uint64_t hash;
+    template <class Q, class Other>
+    bool operator==(const KeyOf<Q, Other> &o) const {
+      return hash == o.hash && problem == o.problem && pin == o.pin && problem.expr->same_constants(*o.problem.expr);
     }
+  };
+  using Key = KeyOf<Problem, std::string>;
+  struct KeyHash {
+    template <class K>
+    size_t operator()(const K &k) const { return k.hash; }
   };
   std::unique_ptr<Backend> backend_;
   LruCache<Key, std::shared_ptr<const Plan>, KeyHash> cache_{kCapacity};

@@ -1,7 +1,6 @@
 #include "plan/tuning.h"
 
 #include <cstdlib>
-#include <cstring>
 #include <map>
 #include <sstream>
 #include <string>
@@ -41,7 +40,7 @@ constexpr Tuning table[] = {
     {"scan.matmulscan",     0,    0,     0, 16},  // s: the tensor cores'
     {"segmented.balanced",  0,    0,     4},   // as many as are resident
     {"segmented.general",   0,    0,     16},  // untuned
-    {nullptr,               0,    0,     8},
+    {{},                    0,    0,     8},
 };
 
 // TCUOPS_TUNING=kernel=number,kernel=number:block: in place of the table's numbers, for ./run tune and ./run bench --paper. The number is
@@ -49,8 +48,8 @@ constexpr Tuning table[] = {
 struct Given {
   int number, block;
 };
-std::map<std::string, Given> from_environment() {
-  std::map<std::string, Given> numbers;
+std::map<std::string, Given, std::less<>> from_environment() {
+  std::map<std::string, Given, std::less<>> numbers;
   const char *text = std::getenv("TCUOPS_TUNING");
   std::istringstream list(text ? text : "");
   for (std::string item; std::getline(list, item, ',');) {
@@ -63,12 +62,12 @@ std::map<std::string, Given> from_environment() {
 
 }  // namespace
 
-Tuning tuning(const char *kernel, const Device &device, int bytes) {
-  static const std::map<std::string, Given> given = from_environment();
+Tuning tuning(std::string_view kernel, const Device &device, int bytes) {
+  static const auto given = from_environment();
   const int architecture = 10 * device.major + device.minor;
   const Tuning *t = table;
-  while (t->kernel && (std::strcmp(t->kernel, kernel) != 0 || (t->architecture != 0 && t->architecture != architecture) ||
-                       (t->bytes != 0 && t->bytes != bytes)))
+  while (!t->kernel.empty() && (t->kernel != kernel || (t->architecture != 0 && t->architecture != architecture) ||
+                                (t->bytes != 0 && t->bytes != bytes)))
     ++t;
   Tuning found = *t;
   if (const auto at = given.find(kernel); at != given.end()) {

@@ -1,11 +1,13 @@
 // Launch numbers that were measured, or wait to be: a table of rows, looked up by configure().
 #pragma once
+#include <string_view>
+
 #include "plan/backend.h"
 
 namespace tcu {
 
 struct Tuning {
-  const char *kernel;
+  std::string_view kernel;
   int architecture;           // 10 major + minor of the device that the row is for; 0 for any
   int bytes;                  // of the widest element, or of one access where the kernel asks by that; 0 for any
   int blocks_per_processor;   // in a persistent grid
@@ -14,6 +16,6 @@ struct Tuning {
 };
 
 // The first row of the table that fits, with what TCUOPS_TUNING says in place of its numbers.
-Tuning tuning(const char *kernel, const Device &device, int bytes);
+Tuning tuning(std::string_view kernel, const Device &device, int bytes);
 
 }  // namespace tcu

@@ -158,6 +158,24 @@ TEST_CASE("infer: scalars and constants are parameters, in order, with their slo
   REQUIRE(t.parameters.size() == 2);
   CHECK((t.parameters[0].slot == 1 && t.parameters[0].dtype == DType::f32));
   CHECK((t.parameters[1].slot == -1 && t.parameters[1].dtype == DType::i64 && t.parameters[1].value.i == 7));
+  REQUIRE(e.parameters().size() == 2);
+  CHECK((e.parameters()[0].slot == 1 && e.parameters()[1].value.i == 7));
+}
+
+TEST_CASE("expr: constants' values are told apart, by what of them counts") {
+  const auto plus = [](DType d, Scalar v) { return Expr({in(0), Node::constant(d, v), op(Op::add)}); };
+  Scalar one = make_scalar(DType::c64, 1), noisy = one;
+  noisy.c[1] = 5;
+  const Expr e = plus(DType::f32, one);
+  for (const DType d : {DType::f32, DType::c64}) {
+    const Expr a = plus(d, one), b = plus(d, noisy);
+    CHECK(a.same_constants(b) == (d == DType::f32));
+    CHECK((a.constants_hash() == b.constants_hash()) == (d == DType::f32));
+  }
+  CHECK_FALSE(e.same_constants(plus(DType::f32, make_scalar(DType::f32, 2))));
+  CHECK(e.constants_hash() != plus(DType::f32, make_scalar(DType::f32, 2)).constants_hash());
+  const auto scaled = [](int slot) { return Expr({in(0), Node::scalar(slot, DType::f32), op(Op::mul)}); };
+  CHECK(scaled(3).same_constants(scaled(3)));
 }
 
 TEST_CASE("expr: equal but for constants' values is equal, and hashes alike") {

@@ -137,6 +137,23 @@ TEST_CASE("canonical modes: a random nest is the same nest afterwards, in the sa
   CHECK(fewer > 1000);
 }
 
+TEST_CASE("modes: as many as there may be, however they are copied and cut") {
+  for (const int n : {0, 1, 8, 9, kMaxRank}) {
+    Modes modes, other;
+    for (int i = 0; i < n; ++i) modes.push(mode(i + 2, K, {i + 1}));
+    for (int i = 0; i < kMaxRank - n; ++i) other.push(mode(1, R, {0}));
+    const Modes copy = modes;
+    other = modes, other = *&other;
+    REQUIRE((copy.size() == n && other.size() == n));
+    for (int i = 0; i < n; ++i) REQUIRE((copy[i].extent == i + 2 && other[i].stride[0] == i + 1 && other[i].role == K));
+    other.resize(n / 2);
+    const Modes half = other;
+    other.push(mode(7, R, {3}));
+    REQUIRE((half.end() - half.begin() == n / 2 && other.size() == n / 2 + 1 && other[n / 2].extent == 7));
+    if (n > 1) REQUIRE((other[0].extent == 2 && half[n / 2 - 1].extent == n / 2 + 1));
+  }
+}
+
 TEST_CASE("canonical modes: whatever the order of a dense array's modes, it becomes one") {
   Rng rng(4);
   for (int round = 0; round < 500; ++round) {

@@ -125,7 +125,7 @@ TEST_CASE_METHOD(Fixture, "planner: the first row that accepts and is suited, of
   CHECK(std::string(planner.plan(sum(20, 3), nullptr)->kernel->name) == "reduce.general");
   const auto plan = planner.plan(copy({5}), nullptr);
   CHECK(plan->row == 1);
-  CHECK(plan->pattern == "K:5");
+  CHECK(plan->problem.pattern() == "K:5");
   CHECK(plan->post == f32);
   CHECK(code_of([&] { planner.plan(Call().tensor(f32, {5}).tensor(f32, {5}).scan(ReduceOp::sum, 0), nullptr); }) ==
         Code::internal);
@@ -267,7 +267,8 @@ TEST_CASE_METHOD(Fixture, "execute: a reduction over modes of extent 1 is a map,
   const auto reduce = [](ReduceOp op, DType out) {
     return Call().tensor(out, {4, 1, 6}).tensor(f32, {4, 1, 6}, {6, 24, 1}).reduce(op, {1});
   };
-  CHECK(planner.plan(reduce(ReduceOp::max, f32), nullptr)->pattern == planner.plan(transpose(4, 6), nullptr)->pattern);
+  CHECK(planner.plan(reduce(ReduceOp::max, f32), nullptr)->problem.pattern() ==
+        planner.plan(transpose(4, 6), nullptr)->problem.pattern());
   for (const ReduceOp op : {ReduceOp::count, ReduceOp::argmax})  // these give something else than the element
     CHECK(planner.plan(reduce(op, DType::i64), nullptr)->problem.family == Family::reduce);
   for (const ReduceOp op : {ReduceOp::mean, ReduceOp::var, ReduceOp::norm})

@@ -222,6 +222,11 @@ struct BroadcastSliding {
   // where that row's function is there.
   static bool suits(const Problem &p, const Device &d) {
     if (kShared || p.empty() || p.modes.size() == 1) return false;
+    if (const int v = BroadcastGeneral::vector(p); v > 1) {  // no mode is chosen where none would do (below)
+      unsigned inputs = BroadcastGeneral::once(p, v);
+      for (int m = 1; m < p.modes.size(); ++m) inputs |= staying(p, m);
+      if (inputs + 1 != 1u << p.n_inputs) return false;
+    }
     const LaunchConfig own = configure(p, d);
     const int mode = own.detail >> 16;
     if (p.modes[mode].extent < 8) return false;
@@ -229,7 +234,7 @@ struct BroadcastSliding {
       const unsigned once = BroadcastGeneral::once(p, own.vector), stays = staying(p, mode) & ~once;
       if (mode == 0 || stays == 0 || (stays | once) + 1 != 1u << p.n_inputs) return false;
     }
-    return shipped(name_of(instance(p, own))) || !shipped(name_of(BroadcastGeneral::instance(p, BroadcastGeneral::configure(p, d))));
+    return is_shipped(instance(p, own)) || !is_shipped(BroadcastGeneral::instance(p, BroadcastGeneral::configure(p, d)));
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const Slide s = chosen(p, d);

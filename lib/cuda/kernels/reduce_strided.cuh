@@ -296,20 +296,22 @@ struct ReduceStrided {
   // than `blocks`: as few as read 32 bytes, and no row without one to read; where 256 bytes leave two for each, these.
   static int lanes_for(const Problem &p, int most, int blocks = 1) {
     const int v = vector(p);
+    const int64_t all = vectors(p), reduced = p.reduced();
+    const bool apart = together(p) == 1;
     int bytes = v, least = 128;
     for (int k = 1; k <= p.n_inputs; ++k) {
       bytes = std::max(bytes, v * bytes_of(p.in[k - 1]));
       for (int m = 1; m < p.modes.size(); ++m)
-        if (together(p) == 1 && p.modes[m].stride[k] * bytes_of(p.in[k - 1]) % 128) least = 512;
+        if (apart && p.modes[m].stride[k] * bytes_of(p.in[k - 1]) % 128) least = 512;
     }
     int lanes = 1;
     const auto wanted = [&] {
-      const int64_t tiles = vectors(p) / (2 * lanes);
+      const int64_t tiles = all / (2 * lanes);
       const bool few = tiles < blocks, many = blocks > 1 && tiles * 16 >= int64_t(blocks) * 30;
-      return lanes * bytes < (few ? 32 : many ? std::max(least, 256) : least) || lanes * p.reduced() < (few ? 1 : 8) * kThreads;
+      return lanes * bytes < (few ? 32 : many ? std::max(least, 256) : least) || lanes * reduced < (few ? 1 : 8) * kThreads;
     };
-    while (lanes < most && lanes < vectors(p) && wanted()) lanes *= 2;
-    return lanes * v <= kThreads ? lanes : vectors(p) < most ? kThreads / v : most;
+    while (lanes < most && lanes < all && wanted()) lanes *= 2;
+    return lanes * v <= kThreads ? lanes : all < most ? kThreads / v : most;
   }
   // Rows that are read as one are one tile.
   static int own_lanes(const Problem &p, const Device &d) { return lanes_for(p, kThreads, together(p) > 1 ? 1 : d.processors); }

@@ -270,13 +270,14 @@ inline bool on_tensor_cores(const Problem &p, const Device &d) {
   };
   if (d.major < 8 || p.n_inputs < 1 || p.gated() || p.second != DType::none) return false;
   if ((p.op != ReduceOp::sum && p.op != ReduceOp::mean) || !multiplies(p.in[0], p.acc)) return false;
+  if (p.expr->is_identity()) return p.n_inputs == 1;
   const TypedExpr map = infer(*p.expr, p.in, p.n_inputs);
   return p.n_inputs == 1 ? map.steps.size() == 1 && map.steps[0].kind == Step::Kind::input : p.n_inputs == 2 && is_product(map);
 }
 
 struct ReduceTcuSegmented {
   static bool accepts(const Problem &p, const Device &d) {
-    if (!on_tensor_cores(p, d) || p.modes.n_of(Role::R) != 1 || p.modes[0].role != Role::R || p.modes[0].stride[1] != 1) return false;
+    if (p.modes.n_of(Role::R) != 1 || p.modes[0].role != Role::R || p.modes[0].stride[1] != 1 || !on_tensor_cores(p, d)) return false;
     if (p.reduced() < fewest_lanes(p) * elements(p)) return false;
     return p.n_inputs == 2 ? weighs(p) && whole(p) : whole(p) || dense(p);
   }

@@ -55,7 +55,7 @@ struct ScanTcuLookback : ScanTcuLine {
     ScanLookback::make_room(p, c);
     return c;
   }
-  static Instance instance(const Problem &p, const LaunchConfig &c) { return make_instance(p, "scan_tcu_lookback", arguments(p, c)); }
+  static Instance instance(const Problem &p, const LaunchConfig &c) { return make_instance(p, "scan_tcu_lookback", {across(c)}); }
 };
 
 }  // namespace tcu::cuda::rows

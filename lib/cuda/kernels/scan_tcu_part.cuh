@@ -244,9 +244,6 @@ struct ScanTcu {
     return c;
   }
   static bool fits(const Problem &p, const Device &d) { return tile(p) * tile_bytes(p) <= d.shared_bytes - 2048; }
-  static std::vector<std::string> arguments(const Problem &p, const LaunchConfig &c) {
-    return {across(c)};
-  }
 };
 
 // Of those that scan long lines, a tile a block.

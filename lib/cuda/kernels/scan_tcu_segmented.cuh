@@ -125,9 +125,7 @@ struct ScanTcuSegmented : ScanTcu {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    auto all = arguments(p, c);
-    all.push_back(fastest(p, Role::S)->extent == 16 ? "true" : "false");
-    return make_instance(p, "scan_tcu_segmented", all);
+    return make_instance(p, "scan_tcu_segmented", {across(c), fastest(p, Role::S)->extent == 16 ? "true" : "false"});
   }
 };
 

@@ -98,7 +98,7 @@ struct ScanTcuThreeLaunches : ScanTcuLine {
       launch(c);
     }
   }
-  static Instance instance(const Problem &p, const LaunchConfig &c) { return make_instance(p, "scan_tcu_three_launches", arguments(p, c)); }
+  static Instance instance(const Problem &p, const LaunchConfig &c) { return make_instance(p, "scan_tcu_three_launches", {across(c)}); }
 };
 
 }  // namespace tcu::cuda::rows
