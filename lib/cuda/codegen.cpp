@@ -6,6 +6,14 @@
 #include "cuda/function.h"
 
 namespace tcu::cuda {
+double work_of(Op op, int operand_bytes) {
+  constexpr double kWideFunction = 6, kStep = 1.0 / 16;
+  const Result result = info(op).result;
+  const bool function = result == Result::Float || result == Result::FloatReal || op == Op::pow || op == Op::rem || op == Op::mod ||
+                        op == Op::idiv;
+  return kStep + (!function ? 0 : operand_bytes > 4 ? kWideFunction : 1);
+}
+
 namespace {
 
 const char *params_text(ParamSize size) {
@@ -47,20 +55,14 @@ std::string statements(const TypedExpr &map) {
 
 // Kernels hold a copy of the map for each element that a thread has in flight, and the compiler's time grows with them: a
 // map of three float64 functions over int8 takes 22 s inlined and 0.5 s as a function that is called. What is called is
-// bound by arithmetic anyway. In units of one float32 function (tanh, about 20 instructions) per element of a vector.
+// bound by arithmetic anyway.
 bool is_called(const Instance &f, const TypedExpr &map) {
-  constexpr double kMostInlined = 16, kWideFunction = 6, kStep = 1.0 / 16;
+  constexpr double kMostInlined = 16;  // of a vector
   int widest = 1;
   for (int i = 0; i < f.n_inputs; ++i) widest = std::max(widest, bytes_of(f.in[i]));
   double cost = 0;
-  for (const Step &step : map.steps) {
-    cost += kStep;
-    if (step.kind != Step::Kind::op) continue;
-    const OpInfo &op = info(step.op);
-    const bool function = op.result == Result::Float || op.result == Result::FloatReal || step.op == Op::pow ||
-                          step.op == Op::rem || step.op == Op::mod || step.op == Op::idiv;
-    if (function) cost += bytes_of(step.operand) > 4 ? kWideFunction : 1;
-  }
+  for (const Step &step : map.steps)
+    if (step.kind == Step::Kind::op) cost += work_of(step.op, bytes_of(step.operand));
   return cost * (16 / widest) > kMostInlined;
 }
 

@@ -25,6 +25,9 @@ struct Instance {
   TypedExpr map() const { return infer(*expr, in, n_inputs); }
 };
 
+// What an op takes of a thread, in float32 functions: tanh, some 20 instructions, is 1.
+double work_of(Op op, int operand_bytes);
+
 // The instance's name: equal for equal functions, stable across processes. Constants and scalars are not part of it.
 std::string name_of(const Instance &f);
 // The CUDA C++ that compiles to it (codegen.cpp): one extern "C" __global__ function `kernel`. A pure function.
