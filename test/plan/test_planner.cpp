@@ -19,6 +19,7 @@ struct Log {
   void *workspace = nullptr, *zeroed = nullptr;  // that it was given
   bool was_zero = false;      // whether the part that must be zero was
   double constant = 0;        // of a plan whose expression has one
+  size_t asked = 0;           // zeroed bytes of a scratch
 };
 Log *log_of(Backend &);
 
@@ -80,7 +81,10 @@ class FakeBackend : public Backend {
   void release(void *data, void *) override { ++log.released, ::operator delete(data); }
   void zero(void *data, size_t bytes, void *) override { std::memset(data, 0, bytes); }
   void copy(void *to, const void *from, size_t bytes, void *) override { std::memcpy(to, from, bytes); }
-  Scratch scratch(void *stream) override { return stream ? Scratch{zeroed, rest} : Scratch{}; }
+  Scratch scratch(void *stream, size_t bytes) override {
+    log.asked = bytes;
+    return stream ? Scratch{zeroed, stream == this ? nullptr : rest} : Scratch{};
+  }
   void synchronize(void *) override {}
   void *stream_create() override { return nullptr; }
   void stream_destroy(void *) override {}
@@ -236,10 +240,14 @@ TEST_CASE_METHOD(Fixture, "execute: a kernel that leaves zero behind takes its s
   CHECK((log.allocated == 1 && log.zeroed == backend.zeroed && log.workspace == backend.rest));
   planner.execute(*two, e, 0);  // too large for all of it
   CHECK((log.allocated == 2 && log.released == 2 && log.zeroed == backend.zeroed && log.workspace != backend.rest));
+  e.stream = &backend;  // whose scratch is zeroed bytes and no more
+  planner.execute(*one, e, 0);
+  CHECK((log.allocated == 3 && log.released == 3 && log.zeroed == backend.zeroed && log.workspace != backend.rest));
+  CHECK(log.asked == kZeroed);
   std::vector<char> mine(one->config.workspace_bytes, 1);
   e.workspace = mine.data();
   planner.execute(*one, e, mine.size());
-  CHECK((log.allocated == 2 && log.was_zero && log.zeroed == mine.data() && log.workspace == mine.data() + kZeroed));
+  CHECK((log.allocated == 3 && log.was_zero && log.zeroed == mine.data() && log.workspace == mine.data() + kZeroed));
 }
 
 TEST_CASE_METHOD(Fixture, "execute: nothing is launched for no output") {
