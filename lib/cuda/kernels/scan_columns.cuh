@@ -27,13 +27,13 @@ inline constexpr int kColumnBytes = 4096, kManyStrips = 2;  // so that a small t
 inline constexpr int kColumnBytes = 26 << 10;  // of a tile: eight of them find room
 inline constexpr int kManyStrips = 32;         // so many pass on what comes before the next tile
 #endif
-inline constexpr int kPassedBytes = 128 << 10;  // of all rings, where tiles pass on
-// Words in a column's ring, a power of two; word_bytes: of a state's. Where blocks look back no tile is to wait for a place. Where tiles
-// pass on, several, lest all that wait in a strip ask for one word, but no more than the second level cache keeps: 4096 x 65536 float32 takes
-// 554 us with 2, 527 with 4, 562 with 8 words in strips of 256 bytes (H200).
-TCU_FN constexpr int ring_slots(int64_t strips, int64_t columns, int tiles, int word_bytes, bool looks_back) {
-  int n = looks_back ? 2 : 1;
-  while (n < tiles && n * strips < kRingSlots && (looks_back || 2 * n * columns * word_bytes <= kPassedBytes)) n *= 2;
+inline constexpr int kFullStrips = 8 * kManyStrips;  // so many keep the memory busy with small tiles, and hardly wait for each other
+// Words in a column's ring, a power of two. Where blocks look back no tile is to wait for a place. Where tiles pass on, several if they wait,
+// lest all of a strip's ask for one word, but few, which the second level cache keeps.
+TCU_FN constexpr int ring_slots(int64_t strips, int tiles, bool looks_back) {
+  if (!looks_back) return strips < kFullStrips ? 4 : 1;
+  int n = 2;
+  while (n < tiles && n * strips < kRingSlots) n *= 2;
   return n;
 }
 // Rows of threads in a warp, where so many lie across; and groups of warps below each other.
@@ -141,13 +141,28 @@ struct scan_columns {
   }
 
   // What comes before a tile in a column, of the tile before it; and, in ring.before, what it leads to told to the one after it.
+  // A word is written over by a tile that has seen for itself what stood there, `slots` tiles before: then the one write is after the other
+  // (PTX, "Memory consistency model": coherence). What another block has read is no such order without release and acquire: with two words
+  // and no look, one of some 900 scans of 4096 x 16384 hung on an H200, for a late write had taken a word's place.
   TCU_DEVICE static State pass_on(const Ring &ring, int tile, int tiles, int64_t column, State total, State init) {
-    uint64_t *const word = ring.before(tile - 1, column);
-    const State start = tile == 0 ? init : W::ask(word).wait(word, Ring::tag(tile - 1));
-    if (tile > 0 && tile + ring.slots >= tiles) W::clear(word);  // nobody takes its place
-    if (tile + 1 < tiles) W::publish(ring.before(tile, column), F::combine(start, total), Ring::tag(tile));
+    const bool tells = tile + 1 < tiles, again = tells && tile >= ring.slots && ring.slots > 1;
+    uint64_t *const from = ring.before(tile - 1, column), *const to = ring.before(tile, column);
+    State start = init;
+    if (tile > 0) {
+      W told = W::ask(from), stood = {};
+      if (again) stood = W::ask(to);
+      while (!told.written(Ring::tag(tile - 1)) || (again && !stood.written(Ring::tag(tile - ring.slots)))) {
+        __nanosleep(20);
+        told = W::ask(from);
+        if (again && !stood.written(Ring::tag(tile - ring.slots))) stood = W::ask(to);
+      }
+      start = told.value();
+      if (tile + ring.slots >= tiles) W::clear(from);  // nobody writes over it
+    }
+    if (tells) W::publish(to, F::combine(start, total), Ring::tag(tile));
     return start;
   }
+
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_DYNAMIC_SHARED(Slot, shared);
@@ -158,7 +173,7 @@ struct scan_columns {
     const unsigned in_row = unsigned((extent - 1) / width) + 1, outers = p.n_kept == 1 ? 1 : unsigned(Index(p.kept) / extent);
     const unsigned strips = in_row * outers;
     const bool looks_back = p.detail > 0;
-    const Ring ring{static_cast<uint64_t *>(p.zeroed) + 2, int64_t(strips) * width, ring_slots(strips, int64_t(strips) * width, tiles, 8 * W::kWords, looks_back),
+    const Ring ring{static_cast<uint64_t *>(p.zeroed) + 2, int64_t(strips) * width, ring_slots(strips, tiles, looks_back),
                     looks_back && p.detail < 8};
     unsigned block = block_in_order(static_cast<unsigned *>(p.zeroed));
     if (looks_back) {
@@ -348,7 +363,7 @@ struct ScanColumns {
     const bool looks_back = strips_of(s.width) < kManyStrips && lookers(columns, d) > 0;
 
     // With few strips tiles are larger, lest those that look back, or pass on, fall behind.
-    const int halves = looks_back && columns <= 4 ? 2 : looks_back || narrow ? 3 : strips_of(s.width) < 8 * kManyStrips ? 4 : 2;
+    const int halves = looks_back && columns <= 4 ? 2 : looks_back || narrow ? 3 : strips_of(s.width) < kFullStrips ? 4 : 2;
     const int64_t room = kColumnBytes / 2 * halves;
     s.across = int(s.width / s.vector);
     const auto beside = [&] { return (column_groups(s.across) + 1) * s.width * state + 256 + 128 * p.n_inputs; };
@@ -421,9 +436,9 @@ struct ScanColumns {
     const int64_t columns = s.strips * s.width;
     c.grid = s.tiles * s.strips + (s.detail > 0 ? ceil_div(columns, s.detail) : 0);
     const bool looks_back = s.detail > 0;
-    const int word_bytes = 8 * published_words(scan_state_bytes(p)), slots = ring_slots(s.strips, columns, int(s.tiles), word_bytes, looks_back);
+    const int64_t words = (looks_back ? 2 : 1) * columns * ring_slots(s.strips, int(s.tiles), looks_back) * published_words(scan_state_bytes(p));
     c.leaves_zero = true;
-    c.zeroed_bytes = c.workspace_bytes = size_t(16 + (s.tiles > 1 ? (looks_back ? 2 : 1) * columns * slots * word_bytes : 0));
+    c.zeroed_bytes = c.workspace_bytes = size_t(16 + (s.tiles > 1 ? words * 8 : 0));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
