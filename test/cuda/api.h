@@ -78,7 +78,7 @@ inline int test_scale() {
   const char *scale = std::getenv("TCU_TEST_SCALE");
   return scale ? std::atoi(scale) : emulated() ? 50 : 100;
 }
-// Under a scale at which compute-sanitizer runs: under its racecheck tests that queue hundreds of calls died, one of them with 129 GB in use.
-inline bool under_sanitizer() { return test_scale() < 15; }
+// At a scale at which compute-sanitizer runs: under its racecheck tests that queue hundreds of calls died, one of them with 129 GB in use.
+inline bool under_sanitizer() { return test_scale() < 6; }
 
 }  // namespace api

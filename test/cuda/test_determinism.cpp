@@ -43,6 +43,7 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
       {"scans of lines", {700, 1000 / scale}, 0, true},
       {"scans across", {1000, 700 / scale}, 1, true},
       {"few long scans across", {24, 60000 / scale}, 1, true},
+      {"scans across, tile by tile", {emulated() ? 200 : 4096, emulated() ? 100 : 4096}, 1, true, TCU_REDUCE_SUM, "scan.columns"},
   };
   const Stream own, other;
   const int64_t load = (1 << 22) / scale;

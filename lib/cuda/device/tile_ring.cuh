@@ -1,6 +1,9 @@
 // What the blocks of a scan tell those that look back for them, and are answered. Words (device/published.cuh) of tiles, the sum of each and
 // what comes before it, in rings: a tile takes the place of the one `slots` before it when that has read its answer. So they are few
 // however many tiles there are, the second level cache keeps them, and they are zero at the end as they were at the beginning.
+// Two blocks' writes to one word have an order only if the later writer has itself seen what it writes over, or a release and an acquire lie
+// between them (PTX, "Memory consistency model"). Here a tile's taken answer is such a look; a sum, and an answer, are written over unseen, but
+// kRingSlots tiles later, when nobody of that time runs any more.
 #pragma once
 #include "device/published.cuh"
 
