@@ -33,6 +33,12 @@ Box::Box(const Grid &g, const Walk &a, const Walk *b, bool kept, bool others) {
   }
 }
 
+void repeat(void *to, int64_t done, int64_t n, int bytes) {
+  char *const o = static_cast<char *>(to);
+  for (int64_t filled = done * bytes, all = n * bytes; filled < all; filled *= 2)
+    std::memcpy(o + filled, o, size_t(std::min(filled, all - filled)));
+}
+
 namespace {
 
 // Elements as packed bits: complex numbers may be aligned as their parts are.
@@ -49,8 +55,10 @@ template <int N> void copy_line(void *to, int64_t to_stride, const void *from, i
   if (to_stride == 1 && from_stride == 1) {
     std::memcpy(o, s, size_t(n) * N);
   } else if (to_stride == 1 && from_stride == 0) {
+    const int64_t few = std::min<int64_t>(n, 16);
     const B v = *s;
-    for (int64_t i = 0; i < n; ++i) o[i] = v;
+    for (int64_t i = 0; i < few; ++i) o[i] = v;
+    repeat(o, few, n, N);
   } else if (to_stride == 1) {
     for (int64_t i = 0; i < n; ++i) o[i] = s[i * from_stride];
   } else if (from_stride == 1) {

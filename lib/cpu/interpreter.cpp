@@ -74,10 +74,9 @@ Machine::Machine(const Program &p, const Numbers &numbers, const DType *dtypes, 
   }
   for (int i = 0; i < int(p.parameters.size()); ++i) {
     char *to = static_cast<char *>(slots_[p.parameter_slot(i)]);
-    const size_t size = size_t(bytes_of(compute_dtype(p.parameters[size_t(i)].dtype)));
-    std::memcpy(to, numbers.value[size_t(i)].data(), size);
-    for (size_t filled = size, all = size_t(tile) * size; filled < all; filled *= 2)  // twice as many each time
-      std::memcpy(to + filled, to, std::min(filled, all - filled));
+    const int size = bytes_of(compute_dtype(p.parameters[size_t(i)].dtype));
+    std::memcpy(to, numbers.value[size_t(i)].data(), size_t(size));
+    repeat(to, 1, tile, size);
   }
 }
 
