@@ -1,20 +1,24 @@
 #include "cuda/function.h"
 
 #include <algorithm>
-#include <cstring>
-#include <mutex>
-#include <unordered_map>
-#include <vector>
+#include <optional>
 
 #include "core/hash.h"
 #include "cuda/cuda_error.h"
+#include "plan/cache.h"
 
 namespace tcu::cuda {
 
 namespace {
 
-// Instances by their parts: what has one name may stand here twice, by tapes that come to the same.
-struct Parts {
+// What has been asked for, by threads that may outlive static objects.
+template <class Cache>
+Cache &kept() {
+  static Cache &cache = *new Cache(4096);
+  return cache;
+}
+
+struct InstanceHash {
   size_t operator()(const Instance &f) const {
     QuickHash h;
     h.add_text(f.body), h.add_text(f.arguments);
@@ -23,40 +27,26 @@ struct Parts {
     h.add(f.expr->hash());
     return h.value();
   }
-  bool operator()(const Instance &a, const Instance &b) const {
-    return std::strcmp(a.body, b.body) == 0 && a.arguments == b.arguments && a.size == b.size && a.second == b.second &&
-           a.n_inputs == b.n_inputs && std::equal(a.in, a.in + a.n_inputs, b.in) && *a.expr == *b.expr;
-  }
 };
-
-struct Known {
-  Shipped shipped;
-  std::vector<Function> functions;  // one for each device that asked; more where two threads did, or one asked for shared memory later
-};
-
-class Table {
- public:
-  // f(what is known), under the lock.
-  template <class F>
-  auto with(const Instance &instance, F &&f) {
-    std::lock_guard lock(mutex_);
-    auto at = known_.find(instance);
-    if (at == known_.end()) {
-      if (known_.size() == kMost) known_.clear();
-      at = known_.emplace(instance, Known{shipped(name_of(instance)), {}}).first;
-    }
-    return f(at->second);
-  }
-
- private:
-  static constexpr size_t kMost = 4096;  // then it forgets all, to find it again by name
-  std::mutex mutex_;
-  std::unordered_map<Instance, Known, Parts, Parts> known_;
-};
-Table &table() {
-  static Table &t = *new Table;  // threads may outlive static objects
-  return t;
+Shipped known(const Instance &f) {
+  auto &cache = kept<LruCache<Instance, std::optional<Shipped>, InstanceHash>>();
+  if (const auto found = cache.find(f)) return *found;
+  return *cache.insert(f, shipped(name_of(f)));
 }
+
+// An instance made ready on a device; I: Instance, or a reference to ask.
+template <class I>
+struct OnOne {
+  I instance;
+  int ordinal;
+  bool shares;  // launches may ask for all of a block's shared memory
+  template <class J>
+  bool operator==(const OnOne<J> &o) const { return ordinal == o.ordinal && shares == o.shares && instance == o.instance; }
+};
+struct OnOneHash {
+  template <class I>
+  size_t operator()(const OnOne<I> &f) const { return InstanceHash{}(f.instance) + size_t(f.ordinal) * 2 + f.shares; }
+};
 
 int driver_version() {
   static const int version = [] {
@@ -66,10 +56,11 @@ int driver_version() {
   return version;
 }
 
-Function make(const Instance &f, const Shipped &shipped, int ordinal, bool shares) {
+Function make(const Instance &f, int ordinal, bool shares) {
   const OnDevice guard(ordinal);
+  const Shipped shipped = known(f);
   Function made;
-  made.ordinal = ordinal, made.shares = shares;
+  made.ordinal = ordinal;
   made.handle = shipped.handle, made.selector = shipped.selector;
   if (!made.handle) made.handle = compile(f, ordinal), made.compiled = true;
   const RelaxedCapture relaxed;  // the runtime may load the function's code now
@@ -87,21 +78,18 @@ Function make(const Instance &f, const Shipped &shipped, int ordinal, bool share
 
 }  // namespace
 
-bool is_shipped(const Instance &f) {
-  return table().with(f, [](const Known &known) { return known.shipped.handle != nullptr; });
+bool Instance::operator==(const Instance &o) const {
+  return body == o.body && arguments == o.arguments && size == o.size && second == o.second && n_inputs == o.n_inputs &&
+         std::equal(in, in + n_inputs, o.in) && *expr == *o.expr;
 }
 
+bool is_shipped(const Instance &f) { return known(f).handle != nullptr; }
+
 Function resolve(const Instance &f, int ordinal, int shared_bytes) {
-  Shipped shipped;
-  const auto ready = [&](const Function &r) { return r.ordinal == ordinal && (r.shares || shared_bytes == 0); };
-  const Function found = table().with(f, [&](const Known &known) {
-    shipped = known.shipped;
-    const auto at = std::find_if(known.functions.begin(), known.functions.end(), ready);
-    return at == known.functions.end() ? Function{} : *at;
-  });
-  if (found.handle) return found;
-  const Function made = make(f, shipped, ordinal, shared_bytes > 0);  // not under the lock: it may compile
-  return table().with(f, [&](Known &known) { return known.functions.emplace_back(made); });
+  auto &cache = kept<LruCache<OnOne<Instance>, Function, OnOneHash>>();
+  const OnOne<const Instance &> asked{f, ordinal, shared_bytes > 0};
+  if (const Function found = cache.find(asked); found.handle) return found;
+  return cache.insert({f, ordinal, asked.shares}, make(f, ordinal, asked.shares));
 }
 
 }  // namespace tcu::cuda

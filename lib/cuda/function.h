@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "core/problem.h"
 #include "plan/backend.h"
@@ -14,7 +15,7 @@ namespace tcu::cuda {
 enum class ParamSize { small, medium, large };
 
 struct Instance {
-  const char *body = "";  // a function template of that name in kernels/<body>.cuh, first template argument Map
+  std::string_view body;  // a function template of that name in kernels/<body>.cuh, first template argument Map
   std::string arguments;  // the others, as C++ text: "tcu::fold::sum, float, float, int32_t"
   ParamSize size = ParamSize::small;
   std::shared_ptr<const Expr> expr;  // what Map computes
@@ -23,6 +24,7 @@ struct Instance {
   DType second = DType::none;  // of a map with two results, the second's
 
   TypedExpr map() const { return infer(*expr, in, n_inputs); }
+  bool operator==(const Instance &) const;  // part by part: what has one name may differ, by tapes that come to the same
 };
 
 // What an op takes of a thread, in float32 functions: tanh, some 20 instructions, is 1.
@@ -46,7 +48,6 @@ struct Function {
   int selector = 0;        // Shipped's
   bool compiled = false;   // at run time
   bool in_turn = false;    // it waits by itself for what comes before it in its stream (begin_in_turn, device/intrinsics.cuh)
-  bool shares = false;     // launches may ask for all of a block's shared memory
   int ordinal = 0;         // of the device that launch() makes current
 };
 

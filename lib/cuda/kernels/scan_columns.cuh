@@ -49,7 +49,7 @@ struct scan_columns {
   using F = ScanFold<Op, Acc, Index>;
   using State = typename F::State;
   using W = Published<State>;
-  using Ring = TileRing<State>;
+  using Ring = TileRing<F>;
   using Inputs = typename Map::Inputs;
   static constexpr int kResident = 4;  // of kThreads: twice as many of kColumnBlock
   static constexpr int kWarps = kColumnBlock / 32;
@@ -138,29 +138,6 @@ struct scan_columns {
       }
       front = remainder(front + whole, groups);
     }
-  }
-
-  // What comes before a tile in a column, of the tile before it; and, in ring.before, what it leads to told to the one after it.
-  // A word is written over by a tile that has seen for itself what stood there, `slots` tiles before: then the one write is after the other
-  // (PTX, "Memory consistency model": coherence). What another block has read is no such order without release and acquire: with two words
-  // and no look, one of some 900 scans of 4096 x 16384 hung on an H200, for a late write had taken a word's place.
-  TCU_DEVICE static State pass_on(const Ring &ring, int tile, int tiles, int64_t column, State total, State init) {
-    const bool tells = tile + 1 < tiles, again = tells && tile >= ring.slots && ring.slots > 1;
-    uint64_t *const from = ring.before(tile - 1, column), *const to = ring.before(tile, column);
-    State start = init;
-    if (tile > 0) {
-      W told = W::ask(from), stood = {};
-      if (again) stood = W::ask(to);
-      while (!told.written(Ring::tag(tile - 1)) || (again && !stood.written(Ring::tag(tile - ring.slots)))) {
-        __nanosleep(20);
-        told = W::ask(from);
-        if (again && !stood.written(Ring::tag(tile - ring.slots))) stood = W::ask(to);
-      }
-      start = told.value();
-      if (tile + ring.slots >= tiles) W::clear(from);  // nobody writes over it
-    }
-    if (tells) W::publish(to, F::combine(start, total), Ring::tag(tile));
-    return start;
   }
 
   template <class P>
@@ -294,8 +271,7 @@ struct scan_columns {
         const int64_t column = int64_t(strip) * width + c;
         const State init = F::start(p);
         earlier[c] = tiles == 1 ? init : looks_back ? ring.ask_back(tile, tiles, column, total, ring.place(tile, column)) :
-                     pass_on(ring, tile, tiles, column, total, init);
-
+                     ring.pass_on(tile, tiles, column, total, init);
       }
       __syncthreads();
       if (!idle) {
@@ -434,8 +410,8 @@ struct ScanColumns {
     c.block = kColumnBlock, c.vector = s.vector, c.lanes = s.across, c.detail = s.detail, c.split = s.tiles, c.chunk = s.height;
     c.shared_bytes = s.shared_bytes;
     const int64_t columns = s.strips * s.width;
-    c.grid = s.tiles * s.strips + (s.detail > 0 ? ceil_div(columns, s.detail) : 0);
     const bool looks_back = s.detail > 0;
+    c.grid = s.tiles * s.strips + (looks_back ? ceil_div(columns, s.detail) : 0);
     const int64_t words = (looks_back ? 2 : 1) * columns * ring_slots(s.strips, int(s.tiles), looks_back) * published_words(scan_state_bytes(p));
     c.leaves_zero = true;
     c.zeroed_bytes = c.workspace_bytes = size_t(16 + (s.tiles > 1 ? words * 8 : 0));

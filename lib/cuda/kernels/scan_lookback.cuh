@@ -8,8 +8,8 @@
 // many tiles wait on a multiprocessor (some eight, of 26 KB) and how few threads ask for the word they wait for (one of a block).
 // A thread has an odd number of vectors, one after another, so that threads which read one vector each of shared memory meet in no bank.
 // Blocks are taken to begin in the order of their numbers (block_in_order): they wait for blocks of lower numbers only.
-// Workspace, zero at the launch and at the end: a counter, padded to 16 bytes; the words (device/published.cuh) of the tiles' sums; those
-// of what comes before them. Who reads a word last clears it.
+// Workspace, zero at the launch and at the end: a counter, padded to 16 bytes; rings of words (device/tile_ring.cuh) for the tiles' sums and
+// for what comes before them.
 // Two blocks must be resident at once: the one that looks back, and another.
 // In place: a tile is read before it is written.
 #pragma once
@@ -74,7 +74,7 @@ struct scan_lookback {
   using F = ScanFold<Op, Acc, Index>;
   using State = typename F::State;
   using W = Published<State>;
-  using Ring = TileRing<State>;
+  using Ring = TileRing<F>;
   using Inputs = typename Map::Inputs;
   static constexpr int V = kVector<Inputs, Out>;
   static constexpr int kResident = 4;  // of kThreads: twice as many of kScanBlock
