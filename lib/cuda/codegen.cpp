@@ -122,7 +122,7 @@ std::string source_of(const Instance &f) {
          "namespace tcu::cuda {\n" + map_text(f) +
          "using Body = " + std::string(f.body) + "<Map, " + f.arguments + ">;\n"
          "}\n"
-         "extern \"C\" __global__ void __launch_bounds__(tcu::cuda::kThreads, tcu::cuda::Body::kResident)\n"
+         "extern \"C\" __global__ void __launch_bounds__(tcu::cuda::most_threads<tcu::cuda::Body>(), tcu::cuda::Body::kResident)\n"
          "kernel(const __grid_constant__ tcu::cuda::" + params_text(f.size) + " p) {\n"
          "  tcu::cuda::begin_in_turn(p);\n"
          "  tcu::cuda::Body::run(p);\n"

@@ -12,7 +12,7 @@ constexpr int kPlain = 1 << 20;  // more than there is work for: a grid as large
 
 // First the rows of one device, then those of any. The comment says what the number gained, or 'untuned'.
 constexpr Tuning table[] = {
-    // kernel               arch  bytes  blocks   factor  block
+    // kernel               arch  bytes  blocks   factor  block  least
     {"broadcast.flat",      0,    0,     kPlain},  // H200: 0.90 of the time with 16
     {"broadcast.transpose", 0,    0,     kPlain},  // H200: 0.95
     {"broadcast.dense",     0,    0,     kPlain},  // as the others
@@ -30,7 +30,7 @@ constexpr Tuning table[] = {
     {"reduce.tcu.segmented",       0,    0,     kPlain},  // as reduce.small
     {"reduce.tcu.recurrence",  0, 0,     0, 5, 32},    // the paper's best, on a V100
     {"reduce.tcu.single_pass", 0, 0,     0, 4, 128},   // as that
-    {"reduce.tcu.split",       0, 0,     0, 50, 128},  // of a hundred elements, those for tensor cores: half, as the paper begins with
+    {"reduce.tcu.split",       0, 0,     0, 50, 128, 0},  // of a hundred elements, those for tensor cores: half, as the paper begins with
     {"reduce.general",      0,    0,     16},  // untuned
     {"scan.lines",          0,    0,     16},  // untuned
     {"scan.general",        0,    0,     16},  // untuned
@@ -72,7 +72,7 @@ Tuning tuning(std::string_view kernel, const Device &device, int bytes) {
   Tuning found = *t;
   if (const auto at = given.find(kernel); at != given.end()) {
     const auto [number, block] = at->second;
-    if (number > 0) (found.factor ? found.factor : found.blocks_per_processor) = number;
+    if (number >= (found.factor ? found.least : 1)) (found.factor ? found.factor : found.blocks_per_processor) = number;
     if (block > 0 && found.block) found.block = block;
   }
   return found;

@@ -13,6 +13,7 @@ struct Tuning {
   int blocks_per_processor;   // in a persistent grid
   int factor = 0;             // what the kernel's file says, broadcast.sliding_*'s steps of a thread for one; 0: the kernel has none
   int block = 0;              // threads of a block, where that is not the same for all kernels
+  int least = 1;              // that the factor can be
 };
 
 // The first row of the table that fits, with what TCUOPS_TUNING says in place of its numbers.

@@ -33,7 +33,7 @@ class Sanitize(unittest.TestCase):
         os.chmod(fake, stat.S_IRWXU)
         patches = [mock.patch.dict(os.environ, PATH=self.folder.name + os.pathsep + os.environ["PATH"]),
                    mock.patch.object(sanitize, "ROOT", self.folder.name),
-                   mock.patch.object(sanitize, "cases", lambda: ["cuda: good", "cuda: unclean", "cuda: wrong"]),
+                   mock.patch.object(sanitize.apart, "cases", lambda: ["cuda: good", "cuda: unclean", "cuda: wrong"]),
                    mock.patch.object(sanitize.run, "device_of", lambda *_: ("GPU", "1", "gpu")),
                    mock.patch.object(sanitize.run, "output_of", lambda *a: self.source if "source-hash" in a else "1"),
                    mock.patch("builtins.print")]

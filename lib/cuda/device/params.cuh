@@ -4,8 +4,13 @@
 
 namespace tcu::cuda {
 
-// Threads of a block, in every kernel.
+// Threads of a block, in every kernel but those whose body has kMostThreads.
 inline constexpr int kThreads = 256;
+template <class Body>
+TCU_FN constexpr int most_threads() {
+  if constexpr (requires { Body::kMostThreads; }) return Body::kMostThreads;
+  else return kThreads;
+}
 
 // Blocks that a multiprocessor is to hold where it can hold `most` of an easy fold: so few that a thread has registers for its states
 // and, where they are of several numbers, for what it takes to append to them. (With 64 registers logsumexp of float64 spilled 430 bytes;

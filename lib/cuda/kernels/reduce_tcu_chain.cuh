@@ -31,7 +31,7 @@ struct reduce_tcu_chain {
   using F = Fold<Op, Acc, Index, double>;
   using State = double;
   using Elements = Vec<T, 16 / int(sizeof(T))>;
-  static constexpr int kResident = 4;
+  static constexpr int kMostThreads = 1024, kResident = 1;
   static_assert(kChainPieces % TileSum<T>::kMost == 0 && kChainPieces % TileSum<float>::kMost == 0);
 
   // Piece `at` of n elements; zeros where there are none.
