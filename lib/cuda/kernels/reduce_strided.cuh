@@ -260,7 +260,14 @@ struct ReduceStrided {
   static bool accepts(const Problem &p, const Device &) {
     return p.modes.size() >= 2 && p.modes[0].role == Role::K && fastest(p, Role::R) && reads_along(p, p.modes[0]);
   }
-  static bool suits(const Problem &p, const Device &d) { return !jumps_along(p, p.modes[0]) && (wide(p) || (many(p, d) && !brief(p, d))); }
+  static bool suits(const Problem &p, const Device &d) {
+    return !jumps_along(p, p.modes[0]) && (wide(p) ? !spreads(p, d) : many(p, d) && !brief(p, d));
+  }
+  // Whether a thread would store 64 bytes and more, next to no other's, for a few that it reads; and reduce.general has a thread for each
+  // output (int8 over a mode of 3, 12 million int64 on an H200: 131 us, by reduce.general 70).
+  static bool spreads(const Problem &p, const Device &d) {
+    return p.reduced() <= 4 && p.kept() >= int64_t(d.processors) * d.threads_per_processor && vector(p) * bytes_of(p.out) >= 64;
+  }
   // Of single elements (H200, 380 random problems: right in nine of ten, where one row's time is far from the others' in all). Whether
   // there are tiles for half of the multiprocessors; and whether reduce.general has a thread for each output, which has few elements.
   static bool many(const Problem &p, const Device &d) { return 2 * ceil_div(vectors(p), own_lanes(p, d)) > d.processors; }

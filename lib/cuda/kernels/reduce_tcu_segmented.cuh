@@ -281,7 +281,7 @@ struct ReduceTcuSegmented {
     if (p.reduced() < fewest_lanes(p) * elements(p)) return false;
     return p.n_inputs == 2 ? weighs(p) && whole(p) : whole(p) || dense(p);
   }
-  // What ordinary cores are slower at, on an H200 (docs/performance.md): short rows times a vector, 1.3 to 1.4 times; segments of 8-bit
+  // What ordinary cores are slower at, on an H200 (docs/performance.md): rows of up to 2048 bytes times a vector, 1.3 to 1.4 times; segments of 8-bit
   // integers of lengths that reduce.small takes long for, up to 1.1 times where they come from the memory; and 8-bit floats, of which
   // ordinary cores take some three instructions each and these ten for 16 (eight conversions, two products): of 64 and 1024, 2^30 in all,
   // 266 and 243 us for 478 and 464; not of 48, which are three pieces for four lanes, 308 for 269.
@@ -295,7 +295,7 @@ struct ReduceTcuSegmented {
       return !(ReduceSplit::accepts(p, d) && ReduceSplit::suits(p, d));
     }
     const int64_t bytes = p.reduced() * bytes_of(p.in[0]);
-    if (p.n_inputs == 2) return bytes <= 1024;
+    if (p.n_inputs == 2) return bytes <= 2048;
     if (bytes_of(p.in[0]) == 8) return bytes >= 128 && bytes <= 1024 && (bytes & (bytes - 1)) == 0 && p.kept() * bytes >= 4 * d.l2_bytes;
     if (bytes_of(p.in[0]) != 1 || p.kept() * bytes < 4 * d.l2_bytes) return false;
     return is_float8(p.in[0]) ? bytes != 48 : bytes >= 1024 && bytes <= 4096;
