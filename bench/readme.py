@@ -32,7 +32,7 @@ def family_lines(rows):
 
 def section(folder):
     result = json.load(open(os.path.join(ROOT, "bench", "results", folder, "latest.json")))
-    peers = ", ".join(f"{p} {v}".strip() for p, v in result["peers"].items())
+    peers = ", ".join(p if p.endswith(v) else f"{p} {v}" for p, v in result["peers"].items())
     quick = " --quick" if result["quick"] else ""
     plots = sorted(f for f in os.listdir(os.path.join(ROOT, "bench", "results", folder, "plots")) if f.startswith("overview"))
     links = ", ".join(f"[{p[9:-4].replace('_', ' ')}](bench/results/{folder}/plots/{p})" for p in plots)

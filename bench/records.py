@@ -75,16 +75,17 @@ class Records:
         return [r for r in self.rows if all(r.get(k) == v for k, v in same.items()) and r["bytes"] == bytes_]
 
     def best(self, rows):
-        """(the fastest row on tensor cores, the fastest on ordinary ones) of our rows of a problem, both of the newest record that has
-        both; each of the newest that has it, if none has both; None where there is none."""
+        """(the fastest row on tensor cores, the fastest on ordinary ones) of our rows of a problem, both of one record: of those of the
+        newest day that have both, the one with the most rows. Each of the newest that has it, if none has both; None where there is none."""
         ours = [r for r in rows if r["who"] == "tcuops"]
         files = list(dict.fromkeys(r["file"] for r in ours))
-        kinds = {file: {is_tensor(r) for r in ours if r["file"] == file} for file in files}
-        both = next((file for file in files if len(kinds[file]) == 2), None)
+        rows_of = {file: [r for r in ours if r["file"] == file] for file in files}
+        kinds = {file: {is_tensor(r) for r in rows_of[file]} for file in files}
+        both = max((file for file in files if len(kinds[file]) == 2), key=lambda f: (rows_of[f][0]["date"][:10], len(rows_of[f])), default=None)
         found = []
         for kind in (True, False):
             file = both or next((file for file in files if kind in kinds[file]), None)
-            found.append(min((r for r in ours if r["file"] == file and is_tensor(r) == kind), key=lambda r: r["us"], default=None))
+            found.append(min((r for r in rows_of.get(file, []) if is_tensor(r) == kind), key=lambda r: r["us"], default=None))
         return tuple(found)
 
     def peer(self, rows, who):

@@ -132,14 +132,14 @@ void on_every_kernel(const char *family, Tensor &out, const std::vector<double> 
   }
 }
 
-// Says which kernels ran how often; each must have, but under a scale at which too few problems are drawn to ask that (compute-sanitizer).
+// Says which kernels ran how often; each must have, but under a scale at which too few problems are drawn to ask that.
 // rare: of those whose names begin so it is not asked.
 inline void report(const char *family, const std::vector<int> &runs, const std::string &rare = "none") {
   const auto names = kernels(family);
   std::string s;
   for (size_t k = 1; k < runs.size(); ++k) s += names[k] + " " + std::to_string(runs[k]) + "  ";
   WARN(s);
-  if (api::under_sanitizer()) return;
+  if (api::test_scale() < 15) return;
   for (size_t k = 0; k < runs.size(); ++k) {
     INFO(names[k]);
     CHECK((runs[k] > 0 || names[k].rfind(rare, 0) == 0));

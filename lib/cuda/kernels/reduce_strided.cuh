@@ -323,12 +323,12 @@ struct ReduceStrided {
   // Rows that are read as one are one tile.
   static int own_lanes(const Problem &p, const Device &d) { return lanes_for(p, kThreads, together(p) > 1 ? 1 : d.processors); }
   // Whether a thread reads so many rows one after another, and blocks are so few or so narrow, that parts pay. Parts of several numbers cost
-  // more (variances and logsumexp of 4096 x 4096 float32 over the slow mode, 128 blocks for 132 multiprocessors, H200: 21.5 us, without 20.4).
+  // more (variances and logsumexp of 4096 x 4096 float32 over the slow mode, rows of 64 bytes, H200: 21.5 us, without parts 20.4).
   static bool waits(const Problem &p, const Device &d) {
     const int64_t lanes = own_lanes(p, d);
     const int64_t rows = p.reduced() / together(p) * lanes * p.n_inputs / kThreads, blocks = ceil_div(vectors(p), lanes);
-    const bool much = rows >= 192 || lanes * vector(p) * bytes_of(p.in[0]) < 128;  // or in pieces that are no lines of memory
-    return 8 * blocks < (much ? 16 : state_bytes(p) > 8 ? 7 : 8) * d.processors && rows >= 18;
+    const bool narrow = lanes * vector(p) * bytes_of(p.in[0]) < (state_bytes(p) > 8 ? 64 : 128);  // pieces that are no lines of memory
+    return blocks < (rows >= 192 || narrow ? 2 : 1) * d.processors && rows >= 18;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
