@@ -54,7 +54,7 @@ class Gpu(unittest.TestCase):
             return status, json.load(f), text.getvalue().splitlines()[-1]
 
     def test_all(self):
-        status, summary, last = self.run_with("--budget", "6", "--jobs", "6")
+        status, summary, last = self.run_with("--budget", "8", "--jobs", "6")
         self.assertEqual((status, last), (1, "3 passed, 2 failed, 1 skipped"))
         self.assertEqual(summary["assertions"], 7 + 7 + 12)
         self.assertEqual((summary["failed"], summary["no_time"]), (["cuda: bad", "cuda: dies"], ["cuda: slow"]))
