@@ -26,8 +26,8 @@ def assertions(output):
 
 
 def run(work, jobs, seconds, **environment):
-    """(key, output, seconds) of every (key, command) in work, as they end. One that has not begun when the time is over is left out, one
-    that has not ended is stopped: their outputs are None."""
+    """(key, output, seconds) of every (key, command) in work, as they end. What has not ended when the time is over is stopped, and its
+    output is None; so is that of what has not begun, and its seconds are 0."""
     environment = {**os.environ, "TCUOPS_TEST_GPU": "1", **environment}
     ends = time.monotonic() + seconds
 
