@@ -34,18 +34,23 @@ Shipped known(const Instance &f) {
   return *cache.insert(f, shipped(name_of(f)));
 }
 
+// What launches may ask for: all of a block's shared memory; clusters of any size that the device has.
+struct Allowed {
+  bool shares, clusters;
+  bool operator==(const Allowed &) const = default;
+};
 // An instance made ready on a device; I: Instance, or a reference to ask.
 template <class I>
 struct OnOne {
   I instance;
   int ordinal;
-  bool shares;  // launches may ask for all of a block's shared memory
+  Allowed allowed;
   template <class J>
-  bool operator==(const OnOne<J> &o) const { return ordinal == o.ordinal && shares == o.shares && instance == o.instance; }
+  bool operator==(const OnOne<J> &o) const { return ordinal == o.ordinal && allowed == o.allowed && instance == o.instance; }
 };
 struct OnOneHash {
   template <class I>
-  size_t operator()(const OnOne<I> &f) const { return InstanceHash{}(f.instance) + size_t(f.ordinal) * 2 + f.shares; }
+  size_t operator()(const OnOne<I> &f) const { return InstanceHash{}(f.instance) + size_t(f.ordinal) * 4 + f.allowed.shares * 2 + f.allowed.clusters; }
 };
 
 int driver_version() {
@@ -56,7 +61,7 @@ int driver_version() {
   return version;
 }
 
-Function make(const Instance &f, int ordinal, bool shares) {
+Function make(const Instance &f, int ordinal, Allowed allowed) {
   const OnDevice guard(ordinal);
   const Shipped shipped = known(f);
   Function made;
@@ -67,7 +72,8 @@ Function make(const Instance &f, int ordinal, bool shares) {
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, made.handle), "loading a kernel");
   made.in_turn = attributes.ptxVersion >= 90 && driver_version() >= 12030;  // before 12.3 such a launch cannot be captured
-  if (shares) {  // more than 48 KiB has to be allowed; as much as there is, for plans of one function may differ
+  if (allowed.clusters) check(cudaFuncSetAttribute(made.handle, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "asking for clusters");
+  if (allowed.shares) {  // more than 48 KiB has to be allowed; as much as there is, for plans of one function may differ
     int most = 0;
     check(cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, ordinal), "asking for a block's shared memory");
     check(cudaFuncSetAttribute(made.handle, cudaFuncAttributeMaxDynamicSharedMemorySize, most - int(attributes.sharedSizeBytes)),
@@ -85,11 +91,11 @@ bool Instance::operator==(const Instance &o) const {
 
 bool is_shipped(const Instance &f) { return known(f).handle != nullptr; }
 
-Function resolve(const Instance &f, int ordinal, int shared_bytes) {
+Function resolve(const Instance &f, int ordinal, const LaunchConfig &config) {
   auto &cache = kept<LruCache<OnOne<Instance>, Function, OnOneHash>>();
-  const OnOne<const Instance &> asked{f, ordinal, shared_bytes > 0};
+  const OnOne<const Instance &> asked{f, ordinal, {config.shared_bytes > 0, config.cluster > 1}};
   if (const Function found = cache.find(asked); found.handle) return found;
-  return cache.insert({f, ordinal, asked.shares}, make(f, ordinal, asked.shares));
+  return cache.insert({f, ordinal, asked.allowed}, make(f, ordinal, asked.allowed));
 }
 
 }  // namespace tcu::cuda

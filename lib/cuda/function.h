@@ -56,8 +56,8 @@ struct Function {
 const void *compile(const Instance &f, int ordinal);
 // function.cpp keeps what it has answered: a known instance is not named again, nor is the runtime asked for it.
 bool is_shipped(const Instance &f);
-// shipped, or compiled: the one place that decides. shared_bytes: whether launches will ask for dynamic shared memory.
-Function resolve(const Instance &f, int ordinal, int shared_bytes);
+// shipped, or compiled: the one place that decides. config: what launches will ask for.
+Function resolve(const Instance &f, int ordinal, const LaunchConfig &config);
 
 // All of the project's kernels take one struct by value (launch.cpp). Checks the launch's error at once.
 void launch(const Function &f, const LaunchConfig &config, const void *params, void *stream);

@@ -15,11 +15,18 @@ void launch(const Function &f, const LaunchConfig &config, const void *params, v
   launch.blockDim = dim3(unsigned(config.block));
   launch.dynamicSmemBytes = size_t(config.shared_bytes);
   launch.stream = static_cast<cudaStream_t>(stream);
-  cudaLaunchAttribute overlap{};  // with the end of the kernel before it
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-  launch.attrs = &overlap;
-  launch.numAttrs = f.in_turn ? 1 : 0;
+  cudaLaunchAttribute attributes[2] = {};
+  launch.attrs = attributes;
+  if (f.in_turn) {  // it may overlap with the end of the kernel before it
+    cudaLaunchAttribute &overlap = attributes[launch.numAttrs++];
+    overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    overlap.val.programmaticStreamSerializationAllowed = 1;
+  }
+  if (config.cluster > 1) {
+    cudaLaunchAttribute &cluster = attributes[launch.numAttrs++];
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim = {unsigned(config.cluster), 1, 1};
+  }
   void *arguments[] = {const_cast<void *>(params)};
   check(cudaLaunchKernelExC(&launch, f.handle, arguments), "launching a kernel");
 }

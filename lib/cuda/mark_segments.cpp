@@ -17,7 +17,7 @@ void mark_segments(const Backend::SegmentMarks &m, const Device &device, void *s
   LaunchConfig c;
   c.block = kThreads;
   c.grid = std::clamp<int64_t>((m.n_offsets + kThreads - 1) / kThreads, 1, int64_t(device.processors) * 8);
-  launch(resolve(f, device.ordinal, 0), c, &p, stream);
+  launch(resolve(f, device.ordinal, c), c, &p, stream);
 }
 
 }  // namespace tcu::cuda

@@ -61,6 +61,8 @@ unsigned once_along(const Problem &p, const Mode &mode, int vector);
 inline int steps_of(int64_t blocks, int most, const Device &d) {
   return blocks <= int64_t(d.processors) * (d.threads_per_processor / kThreads) ? 1 : most;
 }
+// What the tuning table has for a row and the problem's widest element.
+Tuning tuning(const char *row, const Problem &p, const Device &d);
 // As many blocks as stay resident, by the tuning table, or as many as there is work for; within a grid's limit.
 int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work);
 

@@ -25,6 +25,7 @@
 #include "kernels/reduce_virtual.cuh"
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_along.cuh"
+#include "kernels/scan_cluster.cuh"
 #include "kernels/scan_columns.cuh"
 #include "kernels/scan_lookback.cuh"
 #include "kernels/scan_short.cuh"
@@ -73,10 +74,13 @@ unsigned once_along(const Problem &p, const Mode &mode, int vector) {
   return inputs;
 }
 
-int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work) {
+Tuning tuning(const char *row, const Problem &p, const Device &d) {
   int bytes = bytes_of(p.out);
   for (int i = 0; i < p.n_inputs; ++i) bytes = std::max(bytes, bytes_of(p.in[i]));
-  const int64_t most = int64_t(d.processors) * tuning(row, d, bytes).blocks_per_processor;
+  return tcu::tuning(row, d, bytes);
+}
+int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work) {
+  const int64_t most = int64_t(d.processors) * tuning(row, p, d).blocks_per_processor;
   return std::clamp<int64_t>(blocks_of_work, 1, std::min<int64_t>(std::max<int64_t>(most, 1), INT32_MAX));
 }
 
@@ -121,7 +125,7 @@ namespace {
 template <class Row>
 std::shared_ptr<const void> prepare(const Problem &p, const LaunchConfig &config, Backend &backend) {
   const Instance f = Row::instance(p, config);
-  return prepared(resolve(f, backend.device().ordinal, config.shared_bytes), f.size, p);
+  return prepared(resolve(f, backend.device().ordinal, config), f.size, p);
 }
 
 void launch_row(const Plan &plan, const Execution &e, Backend &) {
@@ -195,6 +199,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceTcuOnePass<true>>("reduce.tcu.split", Family::reduce),
     row<rows::ScanTiles>("scan.tiles", Family::scan),
     row<rows::ScanShort>("scan.short", Family::scan),
+    row<rows::ScanCluster>("scan.cluster", Family::scan),
     row<rows::ScanColumns>("scan.columns", Family::scan),
     row<rows::ScanLookback>("scan.lookback", Family::scan),
     row<rows::ScanLines>("scan.lines", Family::scan),

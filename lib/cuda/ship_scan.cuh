@@ -4,6 +4,7 @@
 #include "kernels/mark_segments.cuh"
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_along.cuh"
+#include "kernels/scan_cluster.cuh"
 #include "kernels/scan_columns.cuh"
 #include "kernels/scan_lookback.cuh"
 #include "kernels/scan_short.cuh"
@@ -39,6 +40,7 @@ void ship_scan_of(ShippedTable &t, const char *op) {
     add_shorts.template operator()<1>();
     if constexpr (full > 1) add_shorts.template operator()<full>();
   }
+  add("scan_cluster", {fold, acc, out, index}, kernel_address<&entry<scan_cluster<Map, Op_, Acc, Out, int32_t>>>());
   add("scan_tiles", {fold, acc, out, index}, kernel_address<&entry<scan_tiles<Map, Op_, Acc, Out, int32_t>>>());
   add("scan_lookback", {fold, acc, out, index}, kernel_address<&entry<scan_lookback<Map, Op_, Acc, Out, int32_t>>>());
 }

@@ -30,6 +30,7 @@ struct LaunchConfig {
   int64_t grid = 1;       // blocks (cuda) or tasks (cpu)
   int block = 1;          // threads a block
   int shared_bytes = 0;   // dynamic
+  int cluster = 1;        // blocks that begin together and reach each other's shared memory
   int64_t split = 1;      // parts that one output's elements are cut into
   int64_t chunk = 0;      // elements, or rows of them, in such a part; with split 1 kernels are given all there are
   int vector = 1;         // elements of one access

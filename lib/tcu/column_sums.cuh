@@ -59,19 +59,22 @@ struct ColumnSums {
 
 // The sum of all that a warp adds, by products alone: a chain of them sums columns (Navarro et al. 2020, "GPU tensor cores for fast
 // arithmetic reductions", 4), and one more the row of column sums. That row is float32, which the last product takes in three parts
-// of tf32 where the papers round it to 16 bits. kMost: pieces, of as many products as in RowSums.
+// of tf32 where the papers round it to 16 bits. kMost: pieces, whose halves are chains of as many products as in RowSums.
 template <class T>
 struct TileSum {
   using I = mma::Instruction<T>;
   static constexpr int kMost = 4;
-  float d[4] = {};
+  float d[2][4] = {};
 
   TCU_WARP void add(const Piece &x) {
 #pragma unroll
-    for (int w = 0; w < 4; w += 2) I::multiply(d, mma::ones_as_a<T>().words, {x.word[w], x.word[w + 1]});
+    for (int half = 0; half < 2; ++half) I::multiply(d[half], mma::ones_as_a<T>().words, {x.word[2 * half], x.word[2 * half + 1]});
   }
   // To every lane.
-  TCU_WARP float sum() const { return tcu::row_sum(d); }
+  TCU_WARP float sum() const {
+    const float both[4] = {d[0][0] + d[1][0], d[0][1] + d[1][1]};
+    return tcu::row_sum(both);
+  }
 };
 template <>
 struct TileSum<float> {

@@ -15,12 +15,12 @@ struct Piece {
 };
 
 // All lanes of the warp call every function together. kMost: pieces that may be added before sum() is to be taken, such that a sum of
-// numbers of one sign is within 2^-20 of itself, and integers do not wrap.
+// numbers of one sign is within 2^-21 of itself (all but one may be cut off of the 64 that add brings to one register), and integers do not wrap.
 template <class T>
 struct RowSums {
   using I = mma::Instruction<T>;
   using Sum = typename I::Sum;
-  static constexpr int kMost = 8 / I::kProducts;
+  static constexpr int kMost = (is_float<Sum> ? 4 : 8) / I::kProducts;
   Sum d[4] = {};
 
   TCU_WARP void add(const Piece &x) { I::multiply(d, x.word, mma::ConstantB<T>::ones().words); }

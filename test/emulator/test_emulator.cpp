@@ -330,6 +330,52 @@ TEST_CASE("launch and memory errors as CUDA gives them") {
   cudaGetLastError();
 }
 
+namespace {
+// Each block tells all of its cluster its number; each adds up what it was told.
+__global__ void cluster_kernel(const __grid_constant__ IntsParams p) {
+  TCU_SHARED(int, told, 16);
+  const unsigned size = 4, rank = blockIdx.x % size;
+  emu::cluster_arrive();
+  emu::cluster_wait();
+  if (threadIdx.x < size) *static_cast<int *>(emu::shared_of(threadIdx.x, told + rank)) = int(blockIdx.x);
+  emu::cluster_arrive();
+  emu::cluster_wait();
+  if (threadIdx.x == 0) p.out[blockIdx.x] = told[0] + told[1] + told[2] + told[3];
+}
+// The first block alone arrives.
+__global__ void absent_kernel(const __grid_constant__ IntsParams) {
+  if (blockIdx.x > 0) return;
+  emu::cluster_arrive();
+  emu::cluster_wait();
+}
+}  // namespace
+
+TEST_CASE("clusters of blocks reach each other's shared memory") {
+  DeviceArray<int> out(64);
+  IntsParams p{out.data()};
+  void *args[] = {&p};
+  const auto with = [&](const void *kernel, unsigned grid, unsigned size) {
+    cudaLaunchAttribute attribute{};
+    attribute.id = cudaLaunchAttributeClusterDimension;
+    attribute.val.clusterDim = {size, 1, 1};
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid, config.blockDim = 32, config.attrs = &attribute, config.numAttrs = 1;
+    return cudaLaunchKernelExC(&config, kernel, args);
+  };
+  const void *const tells = tcu::cuda::kernel_address<&cluster_kernel>();
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    REQUIRE(with(tells, 12, 4) == cudaSuccess);
+    const auto told = out.host();
+    for (int i = 0; i < 12; ++i) REQUIRE(told[size_t(i)] == i / 4 * 16 + 6);
+  }
+  REQUIRE(with(tells, 13, 4) == cudaErrorInvalidConfiguration);
+  REQUIRE(with(tells, 17, 17) == cudaErrorInvalidConfiguration);
+  REQUIRE(with(tells, 12, 2) == cudaErrorLaunchFailure);  // it asks for blocks that there are not
+  REQUIRE(with(tcu::cuda::kernel_address<&absent_kernel>(), 2, 2) == cudaErrorLaunchFailure);
+  REQUIRE(emu::last_error().find("deadlock") != std::string::npos);
+  cudaGetLastError();
+}
+
 TEST_CASE("streams, events, properties") {
   cudaStream_t stream = nullptr;
   cudaEvent_t a = nullptr, b = nullptr;

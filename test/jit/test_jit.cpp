@@ -28,7 +28,7 @@ namespace tcu::cuda {
 namespace {
 thread_local Instance asked;
 }
-Function resolve(const Instance &f, int, int) {
+Function resolve(const Instance &f, int, const LaunchConfig &) {
   asked = f;
   Function none;
   none.compiled = true;

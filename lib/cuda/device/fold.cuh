@@ -9,6 +9,7 @@ namespace tcu::cuda {
 
 // Op is a struct of namespace fold, Acc the accumulator's type. Position: int32_t or int64_t.
 //   kPositions         positions count
+//   kCuts              additions are of float32, and cut off what is small against what there is
 //   kAppends           neighbours are appended one after another, which is less work than to combine them as a tree
 //   State              what is folded: Acc (held_t), a rank and a position, or several numbers (core/scalar_state.h)
 //   identity(), lift(element, position), combine(a, b)    combine is associative up to rounding, and commutative
@@ -24,6 +25,7 @@ struct sum;
 struct max;
 struct min;
 struct count;
+struct norm;
 }  // namespace fold
 template <class Op, class T> struct word_fold { using type = void; };
 template <class T> struct word_fold<fold::sum, T> { using type = SumOfBytes<T>; };
@@ -41,6 +43,7 @@ struct Fold {
     else return tcu::convert<int32_t>(e);
   }
   static constexpr bool kPositions = false, kAppends = false, kSecond = false;
+  static constexpr bool kCuts = is_same<Held, float> && (is_same<Op, fold::sum> || is_same<Op, fold::norm>);
   template <class E> using Bytes = select_t<is_integral<Acc> && !is_bool<Acc> && is_integral<E> && !is_bool<E> && sizeof(E) == 1,
                                             typename word_fold<Op, E>::type, void>;
   using State = Held;
@@ -57,7 +60,7 @@ template <class Op, class S, class Acc, class Position>
 struct StateFold {
   template <class E> static constexpr bool kNarrow = false;
   template <class E> using Bytes = void;
-  static constexpr bool kPositions = false, kAppends = true, kSecond = false;
+  static constexpr bool kPositions = false, kCuts = false, kAppends = true, kSecond = false;
   using State = S;
   using Post = Acc;
   TCU_DEVICE static State identity() { return S::identity(); }
@@ -105,7 +108,7 @@ template <class Op, class Acc, class Position>
 struct ArgFold {
   template <class E> static constexpr bool kNarrow = false;
   template <class E> using Bytes = void;
-  static constexpr bool kPositions = true, kAppends = false, kSecond = false;
+  static constexpr bool kPositions = true, kCuts = false, kAppends = false, kSecond = false;
   using Rank = decltype(ranked(Acc{}));
   using State = Best<Rank, Position>;
   using Post = int64_t;

@@ -19,9 +19,33 @@ struct Total {
     }
   }
   TCU_DEVICE State all() const {
-    if constexpr (is_float<State>) return rest - rest == State(0) ? sum + rest : sum;  // of an Inf the rest is none
+    if constexpr (is_float<State>) return rest != State(0) && rest - rest == State(0) ? sum + rest : sum;  // of an Inf the rest is none
     else return sum;
   }
+};
+
+// What a thread has of one output, of whose elements it takes a round at a time: take(s) folds one onto the S states that it is given.
+// These are the same all along; or, where F cuts off, each round's own, which then are added to a total, so that one number that is a
+// million times as large as the others costs these no more than what of them was in its round.
+template <class F, int S, bool = F::kCuts>
+struct Running {
+  typename F::State s[S];
+  TCU_DEVICE Running() {
+#pragma unroll
+    for (int i = 0; i < S; ++i) s[i] = F::identity();
+  }
+  template <class Take> TCU_DEVICE void round(Take take) { take(s); }
+  TCU_DEVICE typename F::State all() { return combine_all<F>(s); }
+};
+template <class F, int S>
+struct Running<F, S, true> {
+  Total<F> total;
+  template <class Take> TCU_DEVICE void round(Take take) {
+    Running<F, S, false> own;
+    take(own.s);
+    total.add(own.all());
+  }
+  TCU_DEVICE typename F::State all() const { return total.all(); }
 };
 
 }  // namespace tcu::cuda

@@ -12,7 +12,8 @@ namespace tcu::cuda {
 
 template <class Map, class Acc, class Out, class Index>
 struct broadcast_flat {
-  static constexpr int kResident = Map::Inputs::size <= 3 && sizeof(Acc) <= 4 ? 8 : 4;  // registers are what limits it
+  static constexpr int kMostThreads = 1024;
+  static constexpr int kResident = Map::Inputs::size <= 3 && sizeof(Acc) <= 4 ? 2 : 1;  // registers are what limits it
   static constexpr int V = kVector<typename Map::Inputs, Out>;
   static constexpr int N = Map::Inputs::size;
 
@@ -22,9 +23,9 @@ struct broadcast_flat {
   // n vectors after `head`.
   template <int W, class P>
   TCU_DEVICE static void sweep(const P &p, Index head, Index n) {
-    const Index step = Index(gridDim.x) * kThreads;
+    const Index step = Index(gridDim.x) * blockDim.x;
 #pragma unroll 1
-    for (Index at = Index(blockIdx.x) * kThreads + Index(threadIdx.x); at < n; at += step) {
+    for (Index at = Index(blockIdx.x) * blockDim.x + Index(threadIdx.x); at < n; at += step) {
       Elements<W> x;
       load_pack<W, true>(x, p, Offsets<N, Index>{}, 0, head + at * W, 0);
       put_pack<Map, Acc, Out>(p, x, head + at * W);
@@ -66,6 +67,7 @@ struct broadcast_flat {
 namespace tcu::cuda::rows {
 
 struct BroadcastFlat {
+  static constexpr int64_t kLarge = 64 << 20;  // bytes from which on blocks are large: with less the last of them would be waited for
   static bool accepts(const Problem &p, const Device &) {
     if (p.modes.size() > 1) return false;
     const auto aligned = [&](int k) { return (1 << p.alignment[k]) >= vector_of(p, true) * bytes_of(p.dtype(k)); };
@@ -79,8 +81,8 @@ struct BroadcastFlat {
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
-    c.block = kThreads, c.vector = vector_of(p, true);
-    c.grid = persistent_grid("broadcast.flat", p, d, ceil_div(p.kept(), int64_t(kThreads) * c.vector));
+    c.block = p.bytes() < kLarge || is_heavy(p, d) ? kThreads : tuning("broadcast.flat", p, d).block, c.vector = vector_of(p, true);
+    c.grid = persistent_grid("broadcast.flat", p, d, ceil_div(p.kept(), int64_t(c.block) * c.vector));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {

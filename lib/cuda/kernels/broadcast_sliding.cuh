@@ -217,15 +217,6 @@ struct BroadcastSliding {
     return best;
   }
 
-  // Whether instructions take longer than what moves: a function of float16, bfloat16 or float64 (tanh(x .* w .+ b) of 1024 x 100000 104, 107,
-  // 398 us for 111, 112, 435 on an H200), two of float32 (of one 204 us for 195). Not where the caches hold what moves.
-  static bool is_heavy(const Problem &p, const Device &d) {
-    if (p.kept() < int64_t(d.processors) << 16) return false;
-    double work = 0;
-    for (const Node &n : p.expr->nodes())
-      if (n.kind == NodeKind::op) work += work_of(Op(n.index), bytes_of(p.acc));
-    return 2 * work >= bytes_of(p.out);
-  }
   // Where broadcast.general takes single elements and divides for each, and there are steps to slide; and where out is made of vectors
   // that stay and of single elements, as in an outer product, or heavy: then instructions are what takes time. But nothing is compiled for
   // it where that row's function is there.

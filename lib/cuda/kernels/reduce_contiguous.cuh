@@ -7,11 +7,11 @@
 // Of further R modes, lanes that a short row leaves idle take other rows, as many as there are.
 // With p.split > 1 (lanes == block) a part is p.chunk pieces, p.detail of which are a row; the parts are put together in order
 // (device/split.cuh).
-// A thread adds into S accumulators, those form a tree, and so do the lanes: the error of a sum grows like
-// n / (lanes S) + log(lanes S).
+// A thread adds what it has in flight into S accumulators, which form a tree, and that to its total (Running), and so do the lanes.
 #pragma once
 #include "device/append.cuh"
 #include "device/split.cuh"
+#include "device/total.cuh"
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
@@ -23,20 +23,16 @@ struct reduce_contiguous {
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
   static constexpr int S = states_of_one<F, Map, V>();
+  using Own = Running<F, S>;
   static constexpr int kResident = resident<F, S>(4), kItems = 4, kSingles = V > 1 && N == 1 ? 2 : 4;
-
-  TCU_DEVICE static void clear(State (&s)[S]) {
-#pragma unroll
-    for (int i = 0; i < S; ++i) s[i] = F::identity();
-  }
 
   // W elements a step: steps lane, lane + lanes, ... of the n from element `from` on, kItems in flight. Elements past `gap`
   // steps lie `skip` elements further. accesses: load_pack's.
   template <int W, bool kPlain, int Items, class P>
-  TCU_DEVICE static void steps(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index from, Index n, Index gap,
+  TCU_DEVICE static void steps(const P &p, Own &own, const Offsets<N, Index> &o, Index from, Index n, Index gap,
                                Index skip, int lane, int lanes, unsigned accesses = 0) {
-    State own[S];  // where positions count: these elements come in their order, others may lie between them
-    if constexpr (F::kPositions) clear(own);
+    Own these;  // where positions count: these elements come in their order, others may lie between them
+    Own &onto = F::kPositions ? these : own;
     const auto at = [&](Index step) { return from + step * W + (step < gap ? Index(0) : skip); };
 #pragma unroll 1
     for (Index i = lane; i < n; i += Items * lanes) {
@@ -46,15 +42,17 @@ struct reduce_contiguous {
         const Index step = i + k * lanes;
         if (step < n) load_pack<W, kPlain, true>(x[k], p, o, p.n_kept, at(step), accesses);
       }
+      onto.round([&](State (&s)[S]) {
 #pragma unroll
-      for (int k = 0; k < Items; ++k) {
-        const Index step = i + k * lanes;
-        if (step < n) append_vector<F, Map, true>(p, F::kPositions ? own : s, x[k], o.weight, at(step));
-      }
+        for (int k = 0; k < Items; ++k) {
+          const Index step = i + k * lanes;
+          if (step < n) append_vector<F, Map, true>(p, s, x[k], o.weight, at(step));
+        }
+      });
     }
     if constexpr (F::kPositions) {
 #pragma unroll
-      for (int i = 0; i < S; ++i) s[i] = F::combine(s[i], own[i]);
+      for (int i = 0; i < S; ++i) own.s[i] = F::combine(own.s[i], these.s[i]);
     }
   }
 
@@ -69,7 +67,7 @@ struct reduce_contiguous {
   }
   // Elements begin..end-1 of the row at o, by `lanes` threads of which this is number `lane`.
   template <class P>
-  TCU_DEVICE static void row(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index begin, Index end, int lane, int lanes) {
+  TCU_DEVICE static void row(const P &p, Own &own, const Offsets<N, Index> &o, Index begin, Index end, int lane, int lanes) {
     Index vectors = 0, head = end;
     unsigned accesses = 0;
     if constexpr (N > 0 && V > 1) {
@@ -85,17 +83,16 @@ struct reduce_contiguous {
     const Index single = begin + lane + (lane < gap ? Index(0) : skip);
     Pack<1, typename Map::Inputs> x;
     if (early) load_pack<1, false>(x, p, o, p.n_kept, lane < singles ? single : begin, 0);
-    if (N > 1 && accesses) steps<V, false, kItems>(p, s, o, head, vectors, vectors, 0, lane, lanes, accesses);
-    else if (vectors) steps<V, true, kItems>(p, s, o, head, vectors, vectors, 0, lane, lanes);
-    if (!early) return steps<1, false, kSingles>(p, s, o, begin, singles, gap, skip, lane, lanes);
-    if (lane < singles) append_vector<F, Map, false>(p, s, x, o.weight, single);
+    if (N > 1 && accesses) steps<V, false, kItems>(p, own, o, head, vectors, vectors, 0, lane, lanes, accesses);
+    else if (vectors) steps<V, true, kItems>(p, own, o, head, vectors, vectors, 0, lane, lanes);
+    if (!early) return steps<1, false, kSingles>(p, own, o, begin, singles, gap, skip, lane, lanes);
+    if (lane < singles) own.round([&](State (&s)[S]) { append_vector<F, Map, false>(p, s, x, o.weight, single); });
   }
 
   // Part `part` of the output at o, by the group's lanes.
   template <class P>
   TCU_DEVICE static State segment(const P &p, const Offsets<N, Index> &o, Index part, int lane, int lanes) {
-    State s[S];
-    clear(s);
+    Own own;
     const Index extent = Index(p.mode[p.n_kept].extent), rows = divide(Index(p.folded), p.mode[p.n_kept].divisor), chunk = Index(p.chunk);
     const Index pieces = p.detail, length = pieces > 1 ? (extent / pieces + 16) / 16 * 16 : extent;
     const Index begin = part * chunk, end = rows * pieces - begin > chunk ? begin + chunk : rows * pieces;
@@ -109,9 +106,9 @@ struct reduce_contiguous {
       if (from >= extent) continue;
       Offsets<N, Index> at = o;
       decode(at, p, p.n_kept + 1, p.n_kept + p.n_folded, r);
-      row(p, s, at, from, extent - from > length ? from + length : extent, remainder(lane, across), across);
+      row(p, own, at, from, extent - from > length ? from + length : extent, remainder(lane, across), across);
     }
-    return combine_all<F>(s);
+    return own.all();
   }
 
   template <class P>

@@ -7,6 +7,7 @@
 #pragma once
 #include "device/append.cuh"
 #include "device/groups.cuh"
+#include "device/total.cuh"
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
@@ -18,11 +19,12 @@ struct reduce_rows {
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
   static constexpr int S = states_of_one<F, Map, V>(kOneRow ? 32 : 16), kResident = resident<F, S>(4);
+  using Own = Running<F, S>;
   static constexpr int kItems = N == 1 && register_bytes<F>(S) <= 32 ? 8 : 4;
 
   // Vectors i, i + lanes, ..., as many as Items, of the list at o; clamped: but for those from end on.
   template <int Items, bool kClamped, class P>
-  TCU_DEVICE static void round(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index i, Index end, int lanes) {
+  TCU_DEVICE static void round(const P &p, Own &own, const Offsets<N, Index> &o, Index i, Index end, int lanes) {
     Pack<V, typename Map::Inputs, kOnce> x[Items];
     Index position[Items], element[Items];
 #pragma unroll
@@ -38,53 +40,53 @@ struct reduce_rows {
       position[k] = row.weight;
       load_pack<V, true, true>(x[k], p, row, p.n_kept, element[k], 0);
     }
-    if constexpr (!kClamped) {
-      append_vectors<F, Map, kOneRow>(p, s, x, position, element);
-    } else {
+    own.round([&](State (&s)[S]) {
+      if constexpr (!kClamped) {
+        append_vectors<F, Map, kOneRow>(p, s, x, position, element);
+      } else {
 #pragma unroll
-      for (int k = 0; k < Items; ++k)
-        if (i + k * lanes < end) append_vector<F, Map, kOneRow>(p, s, x[k], position[k], element[k]);
-    }
+        for (int k = 0; k < Items; ++k)
+          if (i + k * lanes < end) append_vector<F, Map, kOneRow>(p, s, x[k], position[k], element[k]);
+      }
+    });
   }
   // This thread's vectors of a list of `end`: rounds of Items * lanes, every split-th of them.
   template <class P>
-  TCU_DEVICE static void rounds(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index part, Index end, int lane, int lanes) {
+  TCU_DEVICE static void rounds(const P &p, Own &own, const Offsets<N, Index> &o, Index part, Index end, int lane, int lanes) {
     constexpr int Items = kOneRow || (!F::kPositions && sizeof(Index) == 4) ? kItems : 4;  // places of several rows take registers too
     const Index all = Index(Items) * lanes;
     Index first = part * all;  // the same for all lanes: where some take another way each of the ways is a trip to the memory
 #pragma unroll 1
-    for (; first + all <= end; first += Index(p.split) * all) round<Items, false>(p, s, o, first + lane, end, lanes);
+    for (; first + all <= end; first += Index(p.split) * all) round<Items, false>(p, own, o, first + lane, end, lanes);
     if constexpr (!kOneRow) {
 #pragma unroll 1
-      for (; first < end; first += Index(4) * lanes) round<4, true>(p, s, o, first + lane, end, lanes);
+      for (; first < end; first += Index(4) * lanes) round<4, true>(p, own, o, first + lane, end, lanes);
       return;
     }
     // What is left in one go, of about its size.
     if constexpr (Items > 4)
-      if (first + 4 * lanes < end) return round<8, true>(p, s, o, first + lane, end, lanes);
-    if (first + 2 * lanes < end) round<4, true>(p, s, o, first + lane, end, lanes);
-    else if (first < end) round<2, true>(p, s, o, first + lane, end, lanes);
+      if (first + 4 * lanes < end) return round<8, true>(p, own, o, first + lane, end, lanes);
+    if (first + 2 * lanes < end) round<4, true>(p, own, o, first + lane, end, lanes);
+    else if (first < end) round<2, true>(p, own, o, first + lane, end, lanes);
   }
 
   // What follows the last whole vector, onto the last part.
   template <class P>
-  TCU_DEVICE static void rest(const P &p, State (&s)[S], const Offsets<N, Index> &o, Index part, int lane) {
+  TCU_DEVICE static void rest(const P &p, Own &own, const Offsets<N, Index> &o, Index part, int lane) {
     const Index at = Index(p.folded) / V * V + lane;
     if (!kOneRow || part + 1 != Index(p.split) || at >= Index(p.folded)) return;
     Pack<1, typename Map::Inputs> x;
     load_pack<1, false>(x, p, o, p.n_kept, at, 0);
-    append_vector<F, Map, true>(p, s, x, o.weight, at);
+    own.round([&](State (&s)[S]) { append_vector<F, Map, true>(p, s, x, o.weight, at); });
   }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     for_groups<F, Out, N, Index>(p, [&](const Offsets<N, Index> &o, Index part, int lane, int lanes) {
-      State s[S];
-#pragma unroll
-      for (int i = 0; i < S; ++i) s[i] = F::identity();
-      rounds(p, s, o, part, Index(p.folded) / V, lane, lanes);
-      rest(p, s, o, part, lane);
-      return combine_all<F>(s);
+      Own own;
+      rounds(p, own, o, part, Index(p.folded) / V, lane, lanes);
+      rest(p, own, o, part, lane);
+      return own.all();
     });
   }
 };

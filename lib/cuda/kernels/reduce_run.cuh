@@ -18,12 +18,10 @@ struct reduce_run : reduce_rows<Map, Op, Acc, Out, Index, kOnce, true> {
     const Index part = blockIdx.x;
     const unsigned begun = begin_part(p, 0);
     const Offsets<Rows::N, Index> o = {};
-    State s[Rows::S];
-#pragma unroll
-    for (int i = 0; i < Rows::S; ++i) s[i] = F::identity();
-    Rows::rounds(p, s, o, part, Index(p.folded) / Rows::V, int(threadIdx.x), kThreads);
-    Rows::rest(p, s, o, part, int(threadIdx.x));
-    end_part<F, Out>(p, Index(0), combine_all<F>(s), Index(0), part, begun, shared);
+    typename Rows::Own own;
+    Rows::rounds(p, own, o, part, Index(p.folded) / Rows::V, int(threadIdx.x), kThreads);
+    Rows::rest(p, own, o, part, int(threadIdx.x));
+    end_part<F, Out>(p, Index(0), own.all(), Index(0), part, begun, shared);
   }
 };
 

@@ -121,8 +121,9 @@ struct ReduceSmall : ReduceContiguous {
   // One row an output, and vectors throughout; through shared memory rather than by lanes that have nothing to read.
   static bool whole(const Problem &p) {
     if (!ReduceRows::accepts(p) || p.modes.n_of(Role::R) != 1 || p.reduced() % vector_of(p, false) != 0) return false;
+    if (!ReduceStaged::accepts(p)) return true;
     const int64_t vectors = p.reduced() / vector_of(p, false);
-    return (vectors & (vectors - 1)) == 0 || !ReduceStaged::accepts(p);
+    return (vectors & (vectors - 1)) == 0 && !(vectors == 2 && kind_of(p.in[0]) == Kind::Float && bytes_of(p.in[0]) == 1);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     if (!whole(p)) {

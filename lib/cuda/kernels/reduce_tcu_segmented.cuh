@@ -8,10 +8,9 @@
 // finite, which may be another lane's doing, the lanes add up their own elements. (For 8-bit integers too the kernel would have 65
 // registers, and one block fewer a multiprocessor: 512 x 512 x 1024 over the first 76 us for 66.)
 // p.detail >= 0: a thread has 1 << p.detail pieces of 16 bytes of a segment, and as many segments as make kItems pieces; < 0: all of a
-// segment, kItems pieces at a time. kDense: segments lie one after another and begin anywhere; a piece that two share is read for
+// segment, kRound pieces at a time. kDense: segments lie one after another and begin anywhere; a piece that two share is read for
 // both, zeros in place of what is not the segment's. Else every segment is whole pieces.
-// Products accumulate at most eight times, what they come to is added by ordinary additions (Total): of 8-bit floats, whose pieces are two
-// products each (tcu/mma.cuh), that is after four pieces, 256 elements of a quad; of the others after eight.
+// Products accumulate as often as RowSums allows it, what they come to is added by ordinary additions, of a long segment's rounds to a Total.
 // With two inputs, the second the same for every segment, each element is multiplied by its weight (2.4, their matrix times a vector).
 #pragma once
 #include "device/bulk.cuh"
@@ -21,8 +20,11 @@
 
 namespace tcu::cuda {
 // Blocks that spill nothing.
-TCU_FN constexpr int tensor_resident(int element_bytes, int sum_bytes) { return element_bytes == 4 || sum_bytes > 4 ? 3 : 4; }
-TCU_FN constexpr int tensor_items(int inputs) { return 8 / inputs; }  // pieces of each that a thread has in flight
+TCU_FN constexpr int tensor_resident(int inputs, int element_bytes, int sum_bytes) {
+  return inputs > 1 || element_bytes == 4 || sum_bytes > 4 ? 3 : 4;
+}
+inline constexpr int kTensorItems = 8;                                       // pieces of a thread's segments that are in flight
+TCU_FN constexpr int tensor_round(int inputs) { return kTensorItems / inputs; }  // the same of a long segment, beside as many weights
 }
 
 #if defined(TCU_KERNELS)
@@ -35,10 +37,9 @@ struct reduce_tcu_segmented {
   using State = typename F::State;
   using Sums = RowSums<T>;
   static constexpr bool kWeighted = Map::Inputs::size == 2;
-  static constexpr int kItems = tensor_items(Map::Inputs::size), E = 16 / int(sizeof(T));
-  static constexpr int kResident = tensor_resident(sizeof(T), sizeof(State));
+  static constexpr int kItems = kTensorItems, kRound = tensor_round(Map::Inputs::size), E = 16 / int(sizeof(T));
+  static constexpr int kResident = tensor_resident(Map::Inputs::size, sizeof(T), sizeof(State));
   static constexpr bool kHasPairs = sizeof(T) < 4, kHasSingles = is_short_float<T> && !kWeighted && !kDense;
-  static_assert(kItems <= Sums::kMost || kItems % Sums::kMost == 0);
 
   // A segment, whose pieces lie in memory from `from` on, `ahead` elements before its first.
   struct Segment {
@@ -105,7 +106,6 @@ struct reduce_tcu_segmented {
   // kItems / kEach segments for each group of lanes of a warp: outputs from `first` on.
   template <int kEach, class P>
   TCU_DEVICE static void tile(const P &p, Index first) {
-    static_assert(kEach <= Sums::kMost);
     constexpr int kSegments = kItems / kEach;
     const int lanes = p.lanes, t = int(threadIdx.x) % 32, groups = quotient(32, lanes), lane = remainder(t, lanes);
     const auto cell = [&](int s) { return first + s * groups + quotient(t, lanes); };
@@ -127,8 +127,10 @@ struct reduce_tcu_segmented {
         const int k = s * kEach + e;
         cut(p, segments[s], Index(e * lanes + lane), x[k]);
         multiply(sums, x[k], w[e], lanes == 2);
+        if ((e + 1) % Sums::kMost != 0 && e + 1 < kEach) continue;
+        r[s] = e < Sums::kMost ? sum_of(sums, lanes == 2) : F::combine(r[s], sum_of(sums, lanes == 2));
+        sums = {};
       }
-      r[s] = sum_of(sums, lanes == 2);
     }
 #pragma unroll 1
     for (int h = 4; h < lanes; h *= 2)
@@ -215,23 +217,25 @@ struct reduce_tcu_segmented {
   // A lane's share of a segment's sum, or of part `part` of it.
   template <class P>
   TCU_DEVICE static State share(const P &p, const Segment &s, Index part, int lane, int lanes) {
-    const Index all = Index(kItems) * lanes, pieces = kDense ? (Index(p.folded) + 2 * E - 2) / E : Index(p.folded) / E;  // at most
+    const Index all = Index(kRound) * lanes, pieces = kDense ? (Index(p.folded) + 2 * E - 2) / E : Index(p.folded) / E;  // at most
     Total<F> total;
 #pragma unroll 1
     for (Index first = part * all; first < pieces; first += Index(p.split) * all) {
-      Piece x[kItems], w[kItems];
+      Piece x[kRound], w[kRound];
 #pragma unroll
-      for (int k = 0; k < kItems; ++k) {
+      for (int k = 0; k < kRound; ++k) {
         x[k] = load(p, s, first + k * lanes + lane);
         w[k] = weights(p, first + k * lanes + lane);
       }
       Sums sums;
+      State round = F::identity();
 #pragma unroll
-      for (int k = 0; k < kItems; ++k) {
+      for (int k = 0; k < kRound; ++k) {
         cut(p, s, first + k * lanes + lane, x[k]);
         multiply(sums, x[k], w[k], false);
-        if ((k + 1) % Sums::kMost == 0 || k + 1 == kItems) total.add(sum_of(sums, false)), sums = {};
+        if ((k + 1) % Sums::kMost == 0 || k + 1 == kRound) round = F::combine(round, sum_of(sums, false)), sums = {};
       }
+      total.add(round);
     }
     return lane % 4 == 0 ? total.all() : F::identity();  // a quad's lanes all have its sum
   }
@@ -284,7 +288,7 @@ struct ReduceTcuSegmented {
   // What ordinary cores are slower at, on an H200 (docs/performance.md): rows of up to 2048 bytes times a vector, 1.3 to 1.4 times; segments of 8-bit
   // integers of lengths that reduce.small takes long for, up to 1.1 times where they come from the memory; and 8-bit floats, of which
   // ordinary cores take some three instructions each and these ten for 16 (eight conversions, two products): of 64 and 1024, 2^30 in all,
-  // 266 and 243 us for 478 and 464; not of 48, which are three pieces for four lanes, 308 for 269.
+  // 266 and 243 us for 478 and 464; not of 48, which are three pieces for four lanes, 308 for 269, nor of 32, 343 for 280.
   // Of float64 in 16, 32, 64 and 128, 2^28 in all, 532, 515, 511 and 475 us for 568, 536, 515 and 506.
   // And rows of 8 and 16 bits that begin anywhere, where reduce.tcu.staged is not faster: 2 to 8 MB of odd lengths, of 65 elements 3.7 to
   // 5.0 us for 4.5 to 6.7, of 777 3.3 to 6.6 for 3.2 to 9.6; of other lengths from 1500 on 3.2 to 6.8 for 3.9 to 7.2.
@@ -298,7 +302,7 @@ struct ReduceTcuSegmented {
     if (p.n_inputs == 2) return bytes <= 2048;
     if (bytes_of(p.in[0]) == 8) return bytes >= 128 && bytes <= 1024 && (bytes & (bytes - 1)) == 0 && p.kept() * bytes >= 4 * d.l2_bytes;
     if (bytes_of(p.in[0]) != 1 || p.kept() * bytes < 4 * d.l2_bytes) return false;
-    return is_float8(p.in[0]) ? bytes != 48 : bytes >= 1024 && bytes <= 4096;
+    return is_float8(p.in[0]) ? bytes != 48 && bytes != 32 : bytes >= 1024 && bytes <= 4096;
   }
 
   // Whether the second input is the same for every segment; products of 16-bit floats are float32, as those of the tensor cores.
@@ -321,24 +325,24 @@ struct ReduceTcuSegmented {
     return whole(p) ? extent / e : (extent + 2 * e - 1 - std::min(extent & -extent, e)) / e;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
-    const int items = tensor_items(p.n_inputs);
-    const int64_t most = 32 * items / 2;  // pieces of which a warp has two segments in flight
+    const int64_t most = 32 * kTensorItems / 2;  // pieces of which a warp has two segments in flight
     LaunchConfig c;
     const int64_t n = pieces(p);
     c.block = kThreads, c.vector = int(elements(p)), c.detail = 0;
     if (n <= most && p.kept() * 4 >= d.processors) {
       const int line = p.n_inputs > 1 ? 4 : 8;  // lanes that read whole lines of 128 bytes; of products half, for a quad's sum takes long
       c.lanes = fewest_lanes(p);
-      while (c.lanes < n && (c.lanes < line || c.lanes * items / 2 < n)) c.lanes *= 2;
+      while (c.lanes < n && (c.lanes < line || c.lanes * kTensorItems / 2 < n)) c.lanes *= 2;
       while ((c.lanes << c.detail) < n) ++c.detail;
-      c.grid = persistent_grid("reduce.tcu.segmented", p, d, ceil_div(p.kept(), int64_t(kThreads / c.lanes) * (items >> c.detail)));
+      c.grid = persistent_grid("reduce.tcu.segmented", p, d, ceil_div(p.kept(), int64_t(kThreads / c.lanes) * (kTensorItems >> c.detail)));
       return c;
     }
     c.detail = -1, c.lanes = 32;
-    const auto few = [&] { return items * c.lanes < n && p.kept() * c.lanes < d.processors * 1024; };
-    while (c.lanes < kThreads && (4 * items * c.lanes <= n || few())) c.lanes *= 2;
+    const int round = tensor_round(p.n_inputs);
+    const auto few = [&] { return round * c.lanes < n && p.kept() * c.lanes < d.processors * 1024; };
+    while (c.lanes < kThreads && (4 * round * c.lanes <= n || few())) c.lanes *= 2;
     c.grid = persistent_grid("reduce.tcu.segmented", p, d, ceil_div(p.kept(), kThreads / c.lanes));
-    const int64_t units = n / (items * kThreads), resident = d.processors * tensor_resident(bytes_of(p.in[0]), bytes_of(p.acc));
+    const int64_t units = n / (round * kThreads), resident = d.processors * tensor_resident(p.n_inputs, bytes_of(p.in[0]), bytes_of(p.acc));
     if (c.lanes == kThreads && p.kept() < resident && units > 1) {
       c.split = ReduceSplit::parts_for(p.kept(), resident, units);
       c.grid = p.kept() * c.split;

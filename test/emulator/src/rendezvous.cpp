@@ -114,14 +114,7 @@ void warp_collective(const char *what, unsigned mask, void *io, Combine combine,
 }
 
 // An allocation of its own for each array, so that ASan guards its two ends.
-void *shared_array(const void *declaration, const char *name, std::size_t bytes) {
-  if (!current) fail("TCU_SHARED(%s)", name);
-  Block &block = *current->block;
-  for (const SharedArray &array : block.shared)
-    if (array.declaration == declaration) {
-      if (array.bytes != bytes) fail("TCU_SHARED(%s): %zu bytes here, %zu in another thread", name, bytes, array.bytes);
-      return array.memory;
-    }
+static void *add_array(Block &block, const void *declaration, const char *name, std::size_t bytes) {
   block.static_bytes += (bytes + 15) / 16 * 16;
   if (block.static_bytes > max_static_shared)
     fail("TCU_SHARED(%s): the kernel's static shared memory passes 48 KiB", name);
@@ -130,6 +123,47 @@ void *shared_array(const void *declaration, const char *name, std::size_t bytes)
   std::memset(memory, launch->poison, bytes);
   block.shared.push_back({declaration, name, memory, bytes});
   return memory;
+}
+void *shared_array(const void *declaration, const char *name, std::size_t bytes) {
+  if (!current) fail("TCU_SHARED(%s)", name);
+  Block &block = *current->block;
+  for (const SharedArray &array : block.shared)
+    if (array.declaration == declaration) {
+      if (array.bytes != bytes) fail("TCU_SHARED(%s): %zu bytes here, %zu in another thread", name, bytes, array.bytes);
+      return array.memory;
+    }
+  return add_array(block, declaration, name, bytes);
+}
+
+void cluster_arrive() {
+  if (!current) fail("the cluster's barrier");
+  Cluster &cluster = *current->block->cluster;
+  if (current->awaits > cluster.phase) fail("the thread arrives at the cluster's barrier twice");
+  current->awaits = cluster.phase + 1;
+  if (++cluster.arrived < cluster.threads) return;
+  cluster.arrived = 0;
+  ++cluster.phase;
+  launch->spins = launch->preemptions = 0;
+}
+void cluster_wait() {
+  if (!current) fail("the cluster's barrier");
+  if (!current->awaits) fail("the thread waits at the cluster's barrier and has not arrived");
+  while (current->block->cluster->phase < current->awaits) yield();
+}
+void *shared_of(unsigned rank, const void *at) {
+  if (!current) fail("another block's shared memory");
+  Block &own = *current->block;
+  if (rank >= own.cluster->blocks.size()) fail("shared memory of block %u of a cluster of %zu", rank, own.cluster->blocks.size());
+  if (!own.cluster->blocks[rank]) fail("shared memory of block %u of the cluster, which has ended", rank);
+  for (const SharedArray &array : own.shared) {
+    const std::ptrdiff_t offset = static_cast<const char *>(at) - static_cast<const char *>(array.memory);
+    if (offset < 0 || std::size_t(offset) >= array.bytes) continue;
+    Block &other = *own.cluster->blocks[rank];
+    for (const SharedArray &there : other.shared)
+      if (there.declaration == array.declaration) return static_cast<char *>(there.memory) + offset;
+    return static_cast<char *>(add_array(other, array.declaration, array.name, array.bytes)) + offset;
+  }
+  fail("an address of another block's shared memory that is in none of this one's arrays");
 }
 
 void *dynamic_shared_memory() {

@@ -69,7 +69,7 @@ std::size_t dynamic_limit(const void *func) {
   return at == dynamic_limits().end() ? max_shared_per_block : std::size_t(at->second);
 }
 
-cudaError_t launch_kernel(const void *func, dim3 grid, dim3 block, void **args, std::size_t shared) {
+cudaError_t launch_kernel(const void *func, dim3 grid, dim3 block, void **args, std::size_t shared, unsigned cluster = 1) {
   std::lock_guard lock(device_lock());
   const KernelEntry *kernel = as_kernel(func);
   if (!kernel) return cudaErrorInvalidDeviceFunction;
@@ -79,7 +79,7 @@ cudaError_t launch_kernel(const void *func, dim3 grid, dim3 block, void **args, 
                     grid.y <= 65535 && grid.z <= 65535;
   if (!fits) return cudaErrorInvalidConfiguration;
   if (shared > dynamic_limit(func)) return cudaErrorInvalidValue;
-  const std::string error = run(*kernel, grid, block, shared, args);
+  const std::string error = run(*kernel, grid, block, cluster, shared, args);
   if (error.empty()) return cudaSuccess;
   set_last_error(error);
   return cudaErrorLaunchFailure;
@@ -266,10 +266,16 @@ cudaError_t cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **arg
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *func, void **args) {
   if (!config || (config->numAttrs && !config->attrs)) return status(cudaErrorInvalidValue);
-  for (unsigned i = 0; i < config->numAttrs; ++i)
-    if (config->attrs[i].id == cudaLaunchAttributeClusterDimension || config->attrs[i].id == cudaLaunchAttributeCooperative)
-      return status(cudaErrorNotSupported);
-  return status(emu::launch_kernel(func, config->gridDim, config->blockDim, args, config->dynamicSmemBytes));
+  unsigned cluster = 1;
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const cudaLaunchAttribute &attribute = config->attrs[i];
+    if (attribute.id == cudaLaunchAttributeCooperative) return status(cudaErrorNotSupported);
+    if (attribute.id != cudaLaunchAttributeClusterDimension) continue;
+    cluster = attribute.val.clusterDim.x;
+    if (attribute.val.clusterDim.y != 1 || attribute.val.clusterDim.z != 1) return status(cudaErrorNotSupported);
+    if (cluster < 1 || cluster > 16 || config->gridDim.x % cluster != 0) return status(cudaErrorInvalidConfiguration);
+  }
+  return status(emu::launch_kernel(func, config->gridDim, config->blockDim, args, config->dynamicSmemBytes, cluster));
 }
 cudaError_t cudaFuncSetAttribute(const void *func, cudaFuncAttribute attr, int value) {
   std::lock_guard lock(emu::device_lock());

@@ -95,14 +95,17 @@ void thread_entry() {
   suspend(current->fiber, true);
 }
 
-void start_block() {
+void start_block(const std::shared_ptr<Cluster> &cluster, std::uint32_t number) {
   auto block = std::make_unique<Block>();
-  const std::uint32_t number = launch->order[launch->started++];
+  block->cluster = cluster;
+  block->rank = unsigned(cluster->blocks.size());
+  cluster->blocks.push_back(block.get());
   block->index = {number % launch->grid.x, number / launch->grid.x % launch->grid.y,
                   number / launch->grid.x / launch->grid.y};
   const dim3 d = launch->block;
   const unsigned count = d.x * d.y * d.z;
   block->threads.resize(count);
+  cluster->threads += count;
   block->warps.resize((count + 31) / 32);
   block->live = count;
   for (unsigned i = 0; i < count; ++i) {
@@ -121,6 +124,11 @@ void start_block() {
   launch->resident.push_back(std::move(block));
   launch->spins = launch->preemptions = 0;
 }
+void start_cluster() {
+  const auto cluster = std::make_shared<Cluster>();
+  const std::uint32_t number = launch->order[launch->started++];
+  for (unsigned rank = 0; rank < launch->cluster; ++rank) start_block(cluster, number * launch->cluster + rank);
+}
 
 std::string waiting_summary() {
   std::string text;
@@ -133,7 +141,7 @@ std::string waiting_summary() {
                   counts[int(State::at_barrier)], counts[int(State::at_warp)]);
     text += line;
   }
-  return text + "; " + std::to_string(launch->total - launch->started) + " blocks not started";
+  return text + "; " + std::to_string((launch->total - launch->started) * launch->cluster) + " blocks not started";
 }
 
 // One turn of one thread. False when the block has nobody to run.
@@ -159,7 +167,7 @@ void run_blocks() {
   std::size_t most = settings().resident ? settings().resident : 2 + random.below(3);
   most = std::max<std::size_t>(1, std::min(most, max_resident_threads / threads));
   while (launch->error.empty()) {
-    while (launch->started < launch->total && launch->resident.size() < most) start_block();
+    while (launch->started < launch->total && launch->resident.size() < most) start_cluster();
     if (launch->resident.empty()) return;
     const std::size_t which = random.below(launch->resident.size());
     Block &block = *launch->resident[which];
@@ -181,6 +189,7 @@ void run_blocks() {
 }  // namespace
 
 Block::~Block() {
+  cluster->blocks[rank] = nullptr;
   for (Thread &t : threads) recycle_fiber(t.fiber);  // abandoned ones, after an error
   for (SharedArray &array : shared) std::free(array.memory);
   std::free(dynamic);
@@ -210,21 +219,22 @@ std::recursive_mutex &device_lock() {
   return instance;
 }
 
-std::string run(const KernelEntry &kernel, dim3 grid, dim3 block, std::size_t dynamic_bytes, void **args) {
+std::string run(const KernelEntry &kernel, dim3 grid, dim3 block, unsigned cluster, std::size_t dynamic_bytes, void **args) {
   std::lock_guard lock(device_lock());
   if (current) return describe(kernel) + ": launched from inside a kernel";
   Launch state;
   state.kernel = &kernel;
   state.grid = grid;
   state.block = block;
+  state.cluster = cluster;
   state.dynamic_bytes = dynamic_bytes;
   state.args = args;
   state.seed = settings().seed;
   state.number = ++settings().launches;
   state.random.state = state.seed * 0xd1342543de82ef95u + state.number;
   state.poison = state.random.next() & 1 ? 0xff : 0x7f;  // NaN, or a large number in most types
-  state.total = std::uint64_t(grid.x) * grid.y * grid.z;
-  if (state.total > (1u << 24)) return describe(kernel) + ": more than 2^24 blocks is too much for the emulator";
+  state.total = std::uint64_t(grid.x) * grid.y * grid.z / cluster;
+  if (state.total > (1u << 24) / cluster) return describe(kernel) + ": more than 2^24 blocks is too much for the emulator";
   state.order.resize(std::size_t(state.total));
   for (std::uint32_t i = 0; i < state.total; ++i) state.order[i] = i;
   for (std::uint32_t i = 1; i < state.total; ++i) std::swap(state.order[i], state.order[state.random.below(i + 1)]);

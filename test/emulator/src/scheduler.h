@@ -38,6 +38,8 @@ struct Thread {
   unsigned mask = 0;
   void *io = nullptr;
   Combine combine = nullptr;
+  // The cluster's phase that it waits for, once it has arrived:
+  std::uint64_t awaits = 0;
 };
 
 struct Warp {
@@ -51,8 +53,16 @@ struct SharedArray {
   std::size_t bytes;
 };
 
+struct Cluster {
+  std::vector<Block *> blocks;  // null: it has ended
+  std::size_t threads = 0, arrived = 0;
+  std::uint64_t phase = 0;
+};
+
 struct Block {
   uint3 index{};
+  std::shared_ptr<Cluster> cluster;
+  unsigned rank = 0;
   std::vector<Thread> threads;
   std::vector<Warp> warps;
   std::vector<Thread *> ready, yielded;
@@ -72,12 +82,13 @@ struct Block {
 struct Launch {
   const KernelEntry *kernel = nullptr;
   dim3 grid, block;
+  unsigned cluster = 1;
   std::size_t dynamic_bytes = 0;
   void **args = nullptr;
   std::uint64_t seed = 0, number = 0;
   Random random{};
   unsigned char poison = 0xff;  // what unwritten shared memory holds
-  std::uint64_t total = 0, started = 0;
+  std::uint64_t total = 0, started = 0;  // clusters
   std::vector<std::uint32_t> order;
   std::vector<std::unique_ptr<Block>> resident;
   std::uint64_t spins = 0, preemptions = 0;  // since a thread last passed a barrier or ended
@@ -91,7 +102,7 @@ std::string describe(const KernelEntry &kernel);
 // For the runtime API. One lock for launches and memory operations: the emulated device does one thing at a time.
 std::recursive_mutex &device_lock();
 // Empty when all went well, else what went wrong. Sizes have been checked.
-std::string run(const KernelEntry &kernel, dim3 grid, dim3 block, std::size_t dynamic_bytes, void **args);
+std::string run(const KernelEntry &kernel, dim3 grid, dim3 block, unsigned cluster, std::size_t dynamic_bytes, void **args);
 void open_device_memory(bool open);
 void set_last_error(const std::string &text);
 

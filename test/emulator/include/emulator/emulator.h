@@ -51,6 +51,12 @@ void warp_collective(const char *what, unsigned mask, void *io, Combine combine,
 void *shared_array(const void *declaration, const char *name, std::size_t bytes);
 void *dynamic_shared_memory();
 
+// Of a launch in clusters: the barrier of all blocks of the calling thread's, in two halves; and where `at`, of the block's own shared
+// arrays, is in block `rank` of the cluster.
+void cluster_arrive();
+void cluster_wait();
+void *shared_of(unsigned rank, const void *at);
+
 template <class T>
 T *shared(const void *declaration, const char *name, std::size_t count) {
   static_assert(alignof(T) <= 16, "TCU_SHARED guarantees an alignment of 16 bytes");
