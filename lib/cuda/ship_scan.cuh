@@ -40,7 +40,8 @@ void ship_scan_of(ShippedTable &t, const char *op) {
     add_shorts.template operator()<1>();
     if constexpr (full > 1) add_shorts.template operator()<full>();
   }
-  add("scan_cluster", {fold, acc, out, index}, kernel_address<&entry<scan_cluster<Map, Op_, Acc, Out, int32_t>>>());
+  add("scan_cluster", {fold, acc, out, index, "1"}, kernel_address<&entry<scan_cluster<Map, Op_, Acc, Out, int32_t, 1>>>());
+  add("scan_cluster", {fold, acc, out, index, "4"}, kernel_address<&entry<scan_cluster<Map, Op_, Acc, Out, int32_t, 4>>>());
   add("scan_tiles", {fold, acc, out, index}, kernel_address<&entry<scan_tiles<Map, Op_, Acc, Out, int32_t>>>());
   add("scan_lookback", {fold, acc, out, index}, kernel_address<&entry<scan_lookback<Map, Op_, Acc, Out, int32_t>>>());
 }

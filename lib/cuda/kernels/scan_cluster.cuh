@@ -9,19 +9,19 @@
 #include "device/scan.cuh"
 
 namespace tcu::cuda {
-// Vectors of a thread, of so many elements: some 16 numbers.
-TCU_FN constexpr int cluster_pieces(int vector) { return vector >= 16 ? 1 : vector >= 8 ? 2 : 4; }
+// Threads of a block, at most.
+TCU_FN constexpr int cluster_threads(int state_bytes) { return state_bytes > 4 ? 512 : 1024; }
 }
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index>
+template <class Map, class Op, class Acc, class Out, class Index, int kPieces>
 struct scan_cluster {
   using F = ScanFold<Op, Acc, Index>;
   using State = typename F::State;
-  static constexpr int V = kVector<typename Map::Inputs, Out>, kPieces = cluster_pieces(V);
-  static constexpr int kMostThreads = 512, kResident = 1;
+  static constexpr int V = kVector<typename Map::Inputs, Out>;
+  static constexpr int kMostThreads = cluster_threads(sizeof(State)), kResident = 1;
   using Piece = Line<Map, F, Out, Index, V>;
 
   // Of n states side by side in shared memory: what the first `mine` come to, `whole` gets all. n <= 32; all lanes of the warp call it.
@@ -48,18 +48,22 @@ struct scan_cluster {
     const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32, warps = int(blockDim.x) / 32;
     const Index first = (Index(cluster.rank) * warps + warp) * (32 * kPieces * V) + lane * V;
     const auto from = [&](int k) { return first + k * (32 * V); };
-    const bool whole = line.whole(from(kPieces - 1));
 
     State e[kPieces][V], below[kPieces], all[kPieces];
-    if (whole) {
-      Pack<V, typename Map::Inputs> x[kPieces];
+    Pack<V, typename Map::Inputs> x[kPieces];
 #pragma unroll
-      for (int k = 0; k < kPieces; ++k) line.fetch(p, from(k), x[k]);
+    for (int k = 0; k < kPieces; ++k)
+      if (line.whole(from(k))) line.fetch(p, from(k), x[k]);
 #pragma unroll
-      for (int k = 0; k < kPieces; ++k) line.lift(p, x[k], e[k]);
-    } else {
+    for (int k = 0; k < kPieces; ++k) {
+      if (line.whole(from(k))) {
+        line.lift(p, x[k], e[k]);
+      } else if (from(k) < line.n) {
+        line.load_singly(p, from(k), e[k]);
+      } else {
 #pragma unroll
-      for (int k = 0; k < kPieces; ++k) line.load(p, from(k), e[k]);
+        for (int v = 0; v < V; ++v) e[k][v] = F::identity();
+      }
     }
     scan_lanes<F>(e, below, all, lane, 32);
     State total = all[0];
@@ -80,8 +84,8 @@ struct scan_cluster {
     for (int k = 0; k < kPieces; ++k) {
       typename F::Value y[V];
       put_before<F>(p, e[k], lane == 0 ? carry : F::combine(carry, below[k]), exclusive, y);
-      if (whole) line.store_whole(p, line.memory(from(k), V), y);
-      else line.store(p, from(k), y);
+      if (line.whole(from(k))) line.store_whole(p, line.memory(from(k), V), y);
+      else if (from(k) < line.n) line.store_singly(p, from(k), y);
       carry = F::combine(carry, all[k]);
     }
   }
@@ -97,31 +101,60 @@ namespace tcu::cuda::rows {
 
 struct ScanCluster {
 #if defined(TCU_EMULATOR)
-  static constexpr int kFewThreads = 32, kMostThreads = 64;  // so that a small test has many blocks
+  static constexpr int kFewest = 32;  // so that a small test has many blocks
+  static int most_threads(const Problem &) { return 64; }
+  static int most(const Device &) { return kMostInCluster; }
 #else
-  static constexpr int kFewThreads = 256, kMostThreads = 512;
+  static constexpr int kFewest = 256;  // threads of a block
+  static int most_threads(const Problem &p) { return cluster_threads(scan_state_bytes(p)); }
+  // Blocks of a cluster. A part of a device (MIG) may have fewer than the device would.
+  static int most(const Device &d) {
+    return d.major < 9 || d.processors < 16 ? 0 : d.major < 12 && d.processors >= 64 ? kMostInCluster : kAlwaysInCluster;
+  }
 #endif
-  static int64_t each(const Problem &p) { return int64_t(vector_of(p, true)) * cluster_pieces(vector_of(p, true)); }  // elements of a thread
-  static int most(const Device &d) { return d.major < 9 ? 0 : d.major < 12 ? kMostInCluster : kAlwaysInCluster; }
+  static constexpr int kPieces = 4;  // where one a thread will not do
+  // Threads, of one piece each, that a line has at the most.
+  static int64_t most_of_line(const Problem &p, const Device &d) { return int64_t(most(d)) * most_threads(p); }
+  static int64_t pieces_of_line(const Problem &p) { return ceil_div(fastest(p, Role::S)->extent, vector_of(p, true)); }
   static bool accepts(const Problem &p, const Device &d) {
-    return fastest(p, Role::S)->extent <= most(d) * kMostThreads * each(p) && p.kept() <= INT32_MAX / kMostInCluster;
+    return pieces_of_line(p) <= kPieces * most_of_line(p, d) && p.kept() <= INT32_MAX / kMostInCluster;
   }
-  // What all begins at once, and is more than a warp scans in a few rounds.
+  // Whether a piece is one access of every operand.
+  static bool whole(const Problem &p) {
+    const int s = int(fastest(p, Role::S) - p.modes.begin());
+    for (int k = 0; k <= p.n_inputs; ++k)
+      if (p.modes[s].stride[k] != 1 || !starts_aligned(p, s, k, vector_of(p, true))) return false;
+    return true;
+  }
+  // What all begins at once, or nearly. Of 246 scans of 512 to 262144 float16, float32, float64, one to 1024 lines, on an H200 this row is
+  // faster than scan.tiles and scan.lookback in those to which this says yes, 0.49 to 1.02 of their time, but for a few of the others.
   static bool suits(const Problem &p, const Device &d) {
+    if (!whole(p) || pieces_of_line(p) < 64) return false;
     const LaunchConfig c = configure(p, d);
-    return ScanLines::contiguous(p) && c.detail > 1 && c.grid <= d.processors;
+    const int64_t has = c.detail * c.block * c.variant, threads = c.grid * c.block;
+    const bool idle = 2 * has > 3 * pieces_of_line(p);
+    const int each = c.block > 512 && c.variant > 1 ? 0 : c.block > kFewest || idle ? 512 : c.cluster == kMostInCluster ? 1024 : 2048;
+    return threads <= int64_t(d.processors) * each;
   }
+  // One piece a thread while that leaves no processor more than 512 threads.
   static LaunchConfig configure(const Problem &p, const Device &d) {
-    const int64_t n = fastest(p, Role::S)->extent, few = kFewThreads * each(p);
+    const int64_t n = pieces_of_line(p);
+    LaunchConfig c = with_pieces(p, d, 1);
+    const bool fits = n <= most_of_line(p, d), small = n <= kFewest;
+    return fits && (small || c.grid * c.block <= int64_t(d.processors) * 512) ? c : with_pieces(p, d, kPieces);
+  }
+  static LaunchConfig with_pieces(const Problem &p, const Device &d, int pieces) {
+    const int64_t n = pieces_of_line(p);
     LaunchConfig c;
-    c.block = n <= most(d) * few ? kFewThreads : kMostThreads, c.vector = vector_of(p, true), c.detail = 1;
-    while (c.detail * c.block * each(p) < n) c.detail *= 2;
+    c.block = kFewest, c.vector = vector_of(p, true), c.detail = 1, c.variant = pieces;
+    while (c.block < most_threads(p) && most(d) * c.block * pieces < n) c.block *= 2;
+    while (c.detail * c.block * pieces < n) c.detail *= 2;
     c.cluster = c.detail;
     c.grid = p.kept() * c.cluster;
     return c;
   }
-  static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "scan_cluster");
+  static Instance instance(const Problem &p, const LaunchConfig &c) {
+    return make_instance(p, "scan_cluster", {std::to_string(c.variant)});
   }
 };
 
