@@ -39,7 +39,8 @@ void fill_and_launch(const Prepared &prepared, const Plan &plan, const LaunchCon
   if (p.family == Family::segmented) to.in[p.n_inputs] = e.at.offsets;
   to.split = config.split, to.lanes = config.lanes, to.detail = config.detail;
   to.chunk = to.split > 1 ? config.chunk : to.folded;  // uncut: all of it
-  to.flags |= (plan.post != DType::bool_ && !is_one(e.alpha, plan.post) ? kScales : 0) | (config.floods ? kFloods : 0);
+  to.flags |= (plan.post != DType::bool_ && !is_one(e.alpha, plan.post) ? kScales : 0) | (config.floods ? kFloods : 0) |
+              (config.at_once ? kAtOnce : 0);
   to.correction = e.correction;
   store_compute(to.alpha.bytes, plan.post, e.alpha);
   store_compute(to.beta.bytes, plan.post, e.beta);

@@ -38,6 +38,7 @@ struct LaunchConfig {
   int detail = 0;         // what else the kernel is told
   int variant = 0;        // which instantiation, where a kernel has several
   bool floods = false;    // reads as if the results needed no place in the caches, where a kernel asks
+  bool at_once = false;   // results go to memory from registers, where a kernel asks
   size_t workspace_bytes = 0;
   size_t zeroed_bytes = 0;   // leading part of the workspace that must be zero at the launch (Execution::zeroed)
   bool leaves_zero = false;  // and is zero again at the end

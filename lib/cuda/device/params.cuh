@@ -77,8 +77,10 @@ struct ModeOf {
 
 // kScales: alpha is not 1. A product with 1 would not be exact: complex (1 + 0i) times infinity has a NaN in it.
 // kMean: the sum is divided by how many there are (mean runs the function of sum). kRoot: a root is taken of the result (std runs
-// the function of var). kNoLog: none is taken (sumexp runs the function of logsumexp). kFloods: LaunchConfig's.
-enum : int32_t { kReadsOut = 1, kExclusive = 2, kReverse = 4, kScales = 8, kRoot = 16, kMean = 32, kNoLog = 64, kFloods = 128 };
+// the function of var). kNoLog: none is taken (sumexp runs the function of logsumexp). kFloods, kAtOnce: LaunchConfig's.
+enum : int32_t {
+  kReadsOut = 1, kExclusive = 2, kReverse = 4, kScales = 8, kRoot = 16, kMean = 32, kNoLog = 64, kFloods = 128, kAtOnce = 256
+};
 
 // I inputs, M modes, P numbers that the expression takes by value.
 template <int I, int M, int P>
@@ -102,6 +104,7 @@ struct Params {
   TCU_FN bool reads_out() const { return (flags & kReadsOut) != 0; }
   TCU_FN bool scales() const { return (flags & kScales) != 0; }
   TCU_FN bool floods() const { return (flags & kFloods) != 0; }
+  TCU_FN bool at_once() const { return (flags & kAtOnce) != 0; }
 };
 using ParamsSmall = Params<4, 8, 4>;
 using ParamsMedium = Params<16, 8, 64>;

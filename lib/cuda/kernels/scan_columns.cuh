@@ -6,7 +6,8 @@
 // neighbouring memory, and as many blocks begin between a tile and the next of its strip as there are strips.
 // What comes before a tile is handed down its strip in one of two ways.
 //   p.detail == 0: from tile to tile. A tile takes what the one before it leads to, and publishes what it leads to itself. Such a hop takes
-//     a microsecond on an H200, whose memory can move 80 tiles of 26 KB in one.
+//     a microsecond on an H200, whose memory can move 80 tiles of 26 KB in one. p.at_once(): results go from registers to memory, not by
+//     way of shared memory, so that a tile makes room for the next one sooner.
 //   p.detail > 0: few strips; the first blocks look back for all, p.detail columns each, as scan.lookback's first block does.
 // Either way the order in which things are added is fixed: the result has the same bits on every run.
 // Blocks are taken to begin in the order of their numbers (block_in_order): they wait for blocks of lower numbers only. Those that look
@@ -27,7 +28,7 @@ inline constexpr int kColumnBytes = 4096, kManyStrips = 2;  // so that a small t
 inline constexpr int kColumnBytes = 26 << 10;  // of a tile: eight of them find room
 inline constexpr int kManyStrips = 32;         // so many pass on what comes before the next tile
 #endif
-inline constexpr int kFullStrips = 8 * kManyStrips;  // so many keep the memory busy with small tiles, and hardly wait for each other
+inline constexpr int kFullStrips = 8 * kManyStrips;  // so many hardly wait for each other
 // Words in a column's ring, a power of two. Where blocks look back no tile is to wait for a place. Where tiles pass on, several if they wait,
 // lest all of a strip's ask for one word, but few, which the second level cache keeps.
 TCU_FN constexpr int ring_slots(int64_t strips, int tiles, bool looks_back) {
@@ -213,18 +214,24 @@ struct scan_columns {
         }
         return;
       }
+      const auto down = [&](Out *out, Index apart) {
 #pragma unroll kSteps
-      for (int row = from; row < to; ++row, k += step) {
-        State e[V];
-        Vec<typename F::Value, V> r;
-        read(k, e);
+        for (int row = from; row < to; ++row, k += step, out += apart) {
+          State e[V];
+          Vec<typename F::Value, V> r;
+          read(k, e);
 #pragma unroll
-        for (int v = 0; v < V; ++v) {
-          const State next = F::combine(acc[v], e[v]);
-          r.at[v] = exclusive ? F::before(p, acc[v], e[v]) : F::value(next), acc[v] = next;
+          for (int v = 0; v < V; ++v) {
+            const State next = F::combine(acc[v], e[v]);
+            r.at[v] = exclusive ? F::before(p, acc[v], e[v]) : F::value(next), acc[v] = next;
+          }
+          store(p, out, r);
         }
-        store(p, data.out() + k, r);
-      }
+      };
+      if (!p.at_once()) return down(data.out() + k, Index(step));
+      const Index along = Index(p.mode[at.along].out), first = at.step + (reverse ? at.height - 1 - from : from);
+      if (x * V < at.width)
+        down(static_cast<Out *>(p.out) + (o.out + at.column + first * along + x * V), reverse ? -along : along);
     };
 
     if (tiles == 1 && groups * rows == 1) {  // nobody else has steps of these columns
@@ -286,7 +293,7 @@ struct scan_columns {
         scan(x, acc);
       }
     }
-    if (!p.reads_out()) {
+    if (!p.reads_out() && !p.at_once()) {
       data.drain(p, o.out, at);
       await_drain();
     }
@@ -307,6 +314,7 @@ struct ScanColumns {
     int64_t width, height, tiles, strips;
     int vector, across, detail, shared_bytes;
     bool by_machine;  // all operands' tiles are copied so
+    bool at_once;     // results go to memory from registers
   };
   // Whether the operand is contiguous across, and a tile's rows, where they do not follow each other, are whole words of 16 bytes.
   static bool by_machine(const Problem &p, int operand, bool flat) {
@@ -339,7 +347,13 @@ struct ScanColumns {
     const bool looks_back = strips_of(s.width) < kManyStrips && lookers(columns, d) > 0;
 
     // With few strips tiles are larger, lest those that look back, or pass on, fall behind.
-    const int halves = looks_back && columns <= 4 ? 2 : looks_back || narrow ? 3 : strips_of(s.width) < kFullStrips ? 4 : 2;
+    const int64_t strips = strips_of(s.width);
+    s.at_once = !looks_back && strips < 2 * kFullStrips && s.by_machine && s.vector > 1 && !p.reads_out;
+    const int halves = looks_back && columns <= 4 ? 2 :
+                       looks_back                 ? 3 :
+                       s.at_once                  ? (strips < 4 * kManyStrips ? 5 : 3) :
+                       narrow                     ? 3 :
+                       strips < kFullStrips       ? 4 : 2;
     const int64_t room = kColumnBytes / 2 * halves;
     s.across = int(s.width / s.vector);
     const auto beside = [&] { return (column_groups(s.across) + 1) * s.width * state + 256 + 128 * p.n_inputs; };
@@ -408,7 +422,7 @@ struct ScanColumns {
     const Shape s = shape(p, d);
     LaunchConfig c;
     c.block = kColumnBlock, c.vector = s.vector, c.lanes = s.across, c.detail = s.detail, c.split = s.tiles, c.chunk = s.height;
-    c.shared_bytes = s.shared_bytes;
+    c.shared_bytes = s.shared_bytes, c.at_once = s.at_once;
     const int64_t columns = s.strips * s.width;
     const bool looks_back = s.detail > 0;
     c.grid = s.tiles * s.strips + (looks_back ? ceil_div(columns, s.detail) : 0);
