@@ -12,9 +12,9 @@ namespace tcu::cuda {
 
 template <class Map, class Acc, class Out, class Index>
 struct broadcast_flat {
-  static constexpr int kResident = Map::Inputs::size <= 3 && sizeof(Acc) <= 4 ? 8 : 4;  // registers are what limits it
   static constexpr int V = kVector<typename Map::Inputs, Out>;
   static constexpr int N = Map::Inputs::size;
+  static constexpr int kResident = map_blocks<Map, Acc, V>(N <= 3 && sizeof(Acc) <= 4 ? 8 : 4);  // registers are what limits it
 
   template <int W>
   using Elements = Pack<W, typename Map::Inputs>;
