@@ -11,7 +11,9 @@ namespace {
 thread_local char last_error[1024];
 constexpr uint32_t kScanFlags = TCU_SCAN_EXCLUSIVE | TCU_SCAN_REVERSE | TCU_SCAN_SEGMENTED;
 // Options only ever grow at the end: their sizes so far, the oldest first.
-constexpr size_t kOptionsSizes[] = {offsetof(tcu_options_t, correction), offsetof(tcu_options_t, second), sizeof(tcu_options_t)};
+constexpr size_t kOptionsSizes[] = {offsetof(tcu_options_t, correction), offsetof(tcu_options_t, second), offsetof(tcu_options_t, n_second),
+                                    sizeof(tcu_options_t)};
+static_assert(kMaxResults == TCU_MAX_RESULTS);
 }  // namespace
 
 tcu_status_t report(Code code, const char *message) noexcept {
@@ -33,6 +35,11 @@ tcu_options_t read_options(const tcu_options_t *given) {
   if (o.reserved) fail(Code::option, "options.reserved is %d and must be 0", o.reserved);
   if (o.correction && !(*o.correction >= 0 && std::isfinite(*o.correction)))
     fail(Code::option, "options.correction is %g and must be a finite number >= 0", *o.correction);
+  if (o.reserved2) fail(Code::option, "options.reserved2 is %d and must be 0", o.reserved2);
+  if (o.n_second < 0 || o.n_second >= kMaxResults)
+    fail(Code::option, "options.n_second is %d and must be 0 to %d", o.n_second, kMaxResults - 1);
+  if (o.n_second > 0) need(o.second, "options.second");
+  if (o.second && o.n_second == 0) o.n_second = 1;
   if (o.n_scalars < 0) fail(Code::option, "options.n_scalars is %d", o.n_scalars);
   if (o.n_scalars > 0) need(o.scalars, "options.scalars");
   return o;
@@ -60,7 +67,8 @@ Call::Call(const tcu_tensor_t *out, tcu_expr_t expr, int32_t n_inputs, const tcu
   request.determinism = Determinism(options.determinism);
   request.reads_out = options.beta != nullptr;
   request.alignment = options.alignment;
-  if (options.second) second = view(*options.second, "options.second"), request.second = &second;
+  for (int i = 0; i < options.n_second; ++i) more[i] = view(options.second[i], more_name(i));
+  request.n_more = options.n_second, request.more = more;
   request.need_data = need_data;
 }
 
@@ -92,7 +100,10 @@ Execution execution(const Plan &plan, const Expr &expr, const tcu_options_t &o) 
     fail(Code::option, "init makes no sense for %s, which is no fold of its results", info(p.op).name);
   if (o.correction) e.correction = *o.correction;
   e.workspace = o.workspace;
-  if (p.second != DType::none) e.at.second = need(o.second, "options.second")->data;
+  if (p.n_more > 0) need(o.second, "options.second");
+  if (o.n_second < p.n_more)
+    fail(Code::shape, "options.n_second is %d; the plan has %d results beside out", o.n_second, p.n_more);
+  for (int i = 0; i < p.n_more; ++i) e.at.more[i] = o.second[i].data;
   return e;
 }
 

@@ -53,7 +53,7 @@ T *need(T *pointer, const char *name) {
   return pointer;
 }
 
-// The caller's options, of this or an older version, as this version's.
+// The caller's options, of this or an older version, as this version's; n_second is how many tensors there are at `second`.
 tcu_options_t read_options(const tcu_options_t *given);
 
 // A call's tensors in the form that core takes.
@@ -62,7 +62,7 @@ struct Call {
        bool need_data);
   void add_input(const TensorView &t) { inputs[request.n_inputs++] = t; }
   Request request;
-  TensorView inputs[kMaxInputs], second;
+  TensorView inputs[kMaxInputs], more[kMaxResults - 1];
 };
 TensorView view(const tcu_tensor_t &t, const char *name, int number = -1);
 ScanFlags scan_flags(const tcu_options_t &options);

@@ -237,6 +237,7 @@ typedef int32_t tcu_reduce_op_t;
 #define TCU_MAX_RANK 64
 #define TCU_MAX_INPUTS 16
 #define TCU_MAX_EXPR_NODES 256
+#define TCU_MAX_RESULTS 4 /* of a map */
 
 /* A tensor: a pointer to the element with all indices zero, and how the others lie around it.
  * data     memory of the context's device. Aligned to the element. May be null when the tensor has no elements.
@@ -280,8 +281,8 @@ TCU_API const char *tcu_context_backend(tcu_context_t context);
 /* An element-wise function of up to TCU_MAX_INPUTS inputs, in postfix: tanh(x*w + b) is
  *   {INPUT 0} {INPUT 1} {OP mul} {INPUT 2} {OP add} {OP tanh}
  * Types follow Julia's promotion rules; 8- and 16-bit floats are computed in float32 and rounded once, at the store (an explicit
- * CAST rounds where it stands). It leaves one value, or two: for a map with two results (tcu_map) and for some scans (tcu_scan). What it
- * names twice is computed once. Immutable, belongs to no context, may be used by any thread. */
+ * CAST rounds where it stands). It leaves one value, or more: up to TCU_MAX_RESULTS for a map of so many results (tcu_map), two for some
+ * scans (tcu_scan). What it names twice is computed once. Immutable, belongs to no context, may be used by any thread. */
 typedef struct tcu_expr *tcu_expr_t;
 
 enum {
@@ -299,10 +300,10 @@ typedef struct tcu_node_t {
   tcu_scalar_t value;
 } tcu_node_t;
 
-/* Errors: NULL, OP, DTYPE, EXPR (stack runs empty, more than two values are left, too long: the message names the node). */
+/* Errors: NULL, OP, DTYPE, EXPR (stack runs empty, more than TCU_MAX_RESULTS values are left, too long: the message names the node). */
 TCU_API tcu_status_t tcu_expr_create(tcu_expr_t *expr, const tcu_node_t *nodes, int32_t n_nodes);
 TCU_API tcu_status_t tcu_expr_destroy(tcu_expr_t expr);
-/* The dtype that expr has for inputs of the given dtypes; of two values that it leaves, the last one's. Errors: NULL, DTYPE, EXPR. */
+/* The dtype that expr has for inputs of the given dtypes; of several values that it leaves, the last one's. Errors: NULL, DTYPE, EXPR. */
 TCU_API tcu_status_t tcu_expr_dtype(tcu_dtype_t *dtype, tcu_expr_t expr, int32_t n_inputs, const tcu_dtype_t *inputs);
 
 /* ----------------------------------------------------------------------------------- 4. map, reduce, scan, matmul */
@@ -337,17 +338,20 @@ typedef struct tcu_options_t {
   int32_t reserved;              /* zero */
   const double *correction;      /* VAR, STD: divide by n - correction; null, or a struct that ends before it, is 1. Finite, >= 0 */
   const tcu_tensor_t *second;    /* map, reduce: where a second result goes; null, or a struct that ends before it: nowhere */
+  int32_t n_second;              /* map: results that second points to, which are the second, third and fourth; 0 is 1 if second is given */
+  int32_t reserved2;             /* zero */
 } tcu_options_t;
-#define TCU_OPTIONS_INIT { sizeof(tcu_options_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, NULL, NULL }
+#define TCU_OPTIONS_INIT { sizeof(tcu_options_t), NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, 0, NULL, NULL, 0, 0 }
 
 /* out[i...] = alpha * expr(inputs[0][i...], ...) + beta * out[i...]
  * Every input's extent in a mode is the output's, or 1, or its rank ends before: then it is broadcast along that mode.
  * out may be one of the inputs when both have the same layout. expr null means input 0 itself (copy, cast, fill).
  * Any dtypes; the result is converted to out's (float to integer: toward zero, saturating, NaN to 0; to a float: to nearest even, what
  * is too large to Inf, in FLOAT8_E4M3, which has none and ends at 448, to NaN).
- * Two results of one read, such as tanh(x) and its derivative: expr leaves two values; out gets the first and options.second the
- * second, converted to its dtype. It has out's extents and strides (in elements) and shares no byte with out or an input; alpha and
- * beta apply to out alone.
+ * Several results of one read, such as tanh(x) and its derivative: expr leaves up to TCU_MAX_RESULTS values; out gets the first, and
+ * the options.n_second tensors at options.second the others, each converted to its dtype. Each has out's extents and strides (in
+ * elements) and shares no byte with out, another or an input; they may lie in each other's gaps. alpha and beta apply to out alone. A
+ * map of 3 results takes 15 inputs at most, of 4 results 14. expr null then means an input for each result, in order.
  * Errors: everything of section 1 that a tensor can have wrong, EXPR, KERNEL, LIBRARY (NVRTC for a fused expression). */
 TCU_API tcu_status_t tcu_map(tcu_context_t context, const tcu_tensor_t *out, tcu_expr_t expr, int32_t n_inputs,
                              const tcu_tensor_t *inputs, const tcu_options_t *options);
@@ -492,7 +496,8 @@ TCU_API tcu_status_t tcu_plan_scan(tcu_plan_t *plan, tcu_context_t context, cons
                                    const tcu_options_t *options);
 TCU_API tcu_status_t tcu_plan_workspace(tcu_plan_t plan, size_t *bytes);
 /* Runs the plan on these pointers. Of options, stream, scalars, alpha, beta, init, correction, second's data and the workspace are
- * read; beta may only be given if the plan was made with one. Errors: NULL, WORKSPACE, ALIGNMENT, OVERLAP, EXPR. */
+ * read; beta may only be given if the plan was made with one. Errors: NULL, SHAPE (fewer inputs or results than the plan has),
+ * WORKSPACE, ALIGNMENT, OVERLAP, EXPR. */
 TCU_API tcu_status_t tcu_plan_execute(tcu_plan_t plan, void *out, int32_t n_inputs, const void *const *inputs,
                                       const tcu_options_t *options);
 TCU_API tcu_status_t tcu_plan_destroy(tcu_plan_t plan);

@@ -1,6 +1,7 @@
 // Random expressions of up to 16 inputs and 64 ops over random strided operands, on any context, against the same tape in float64: any
-// dtypes, into views and in place, with alpha and beta, some with two results. The numbers are small multiples of powers of two, of which a float32 holds every
-// intermediate result exactly, so that most comparisons are exact; some expressions end in a function that is not.
+// dtypes, into views and in place, with alpha and beta, some with up to four results. The numbers are small multiples of powers of two, of
+// which a float32 holds every intermediate result exactly, so that most comparisons are exact; some expressions end in a function that is
+// not.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -217,16 +218,13 @@ inline Tape random_tape(Rng &rng, int n_inputs, int ops) {
   return t;
 }
 
-// The nodes of one and then of the other: what leaves both results. Its scalars are those of both.
-inline std::vector<tcu_node_t> put_together(const Tape &first, const Tape &last, std::vector<tcu_scalar_t> &scalars) {
-  std::vector<tcu_node_t> nodes = first.nodes;
-  scalars = first.scalars;
-  for (tcu_node_t n : last.nodes) {
-    if (n.kind == TCU_NODE_SCALAR) n.index += int32_t(first.scalars.size());
+// Puts a tape behind others: what leaves its result too. The scalars are those of all.
+inline void put_behind(std::vector<tcu_node_t> &nodes, std::vector<tcu_scalar_t> &scalars, const Tape &tape) {
+  for (tcu_node_t n : tape.nodes) {
+    if (n.kind == TCU_NODE_SCALAR) n.index += int32_t(scalars.size());
     nodes.push_back(n);
   }
-  scalars.insert(scalars.end(), last.scalars.begin(), last.scalars.end());
-  return nodes;
+  scalars.insert(scalars.end(), tape.scalars.begin(), tape.scalars.end());
 }
 
 // The tensor has the expected elements, and what was there before everywhere else.
@@ -276,25 +274,37 @@ inline void check_one(Rng &rng, tcu_context_t context, int64_t elements) {
     const tensors::Tensor &x = i == in_place ? out : *inputs.back();
     values.push_back(x.values()), views.push_back(x.view()), dtypes.push_back(x.dtype);
   }
-  // A second result, of an expression of its own over the same inputs, or the same one.
-  const bool has_second = chance(rng, 25);
-  const Tape other = has_second && !chance(rng, 15) ? random_tape(rng, n, int(pick(rng, 1, 16))) : tape;
-  tensors::Tensor second(rng, result_type(other), out);
-  second.fill(small);
+  // More results, each of an expression of its own over the same inputs, or of the same one, as long as there is room.
+  struct Result {
+    Tape tape;
+    tensors::Tensor tensor;
+  };
+  std::vector<tcu_node_t> nodes = tape.nodes;
+  std::vector<tcu_scalar_t> scalars = tape.scalars;
+  std::vector<std::unique_ptr<Result>> more;
+  std::string more_text;
+  const int wanted = chance(rng, 40) ? int(pick(rng, 1, std::min(TCU_MAX_RESULTS - 1, TCU_MAX_INPUTS + 1 - n))) : 0;
+  while (int(more.size()) < wanted) {
+    const Tape other = chance(rng, 15) ? tape : random_tape(rng, n, int(pick(rng, 1, 16)));
+    if (nodes.size() + other.nodes.size() > TCU_MAX_EXPR_NODES) break;
+    put_behind(nodes, scalars, other);
+    more.emplace_back(new Result{other, {rng, result_type(other), out}});
+    more.back()->tensor.fill(small);
+    more_text += ", result " + std::to_string(more.size() + 1) + " " + more.back()->tensor.text() + ": " + other.text();
+  }
 
-  INFO(n << " inputs, one written to: " << in_place << ", out " << out.text() << ": " << tape.text());
-  INFO((has_second ? "second " + second.text() + ": " + other.text() : "no second"));
+  INFO(n << " inputs, one written to: " << in_place << ", out " << out.text() << ": " << tape.text() << more_text);
   const auto made = [](const std::vector<tcu_node_t> &nodes) {
     tcu_expr_t e = nullptr;
     REQUIRE(tcu_expr_create(&e, nodes.data(), int32_t(nodes.size())) == TCU_OK);
     return std::unique_ptr<tcu_expr, decltype(&tcu_expr_destroy)>(e, tcu_expr_destroy);
   };
-  std::vector<tcu_scalar_t> scalars = tape.scalars;
-  const auto alone = made(tape.nodes), expr = made(has_second ? put_together(tape, other, scalars) : tape.nodes);
-  const tcu_tensor_t second_view = second.view();
+  const auto alone = made(tape.nodes), expr = made(nodes);
+  std::vector<tcu_tensor_t> more_views;
+  for (const auto &r : more) more_views.push_back(r->tensor.view());
   tcu_options_t options = TCU_OPTIONS_INIT;
   options.scalars = scalars.data(), options.n_scalars = int32_t(scalars.size());
-  if (has_second) options.second = &second_view;
+  if (!more.empty()) options.second = more_views.data(), options.n_second = int32_t(more.size());
 
   // alpha * result + beta * out, of what the result's dtype holds. A Bool has neither.
   tcu_dtype_t element = 0;
@@ -306,7 +316,8 @@ inline void check_one(Rng &rng, tcu_context_t context, int64_t elements) {
   const Known scaled = sum(product(tape.result, {std::abs(alpha), 1}), {4 * std::abs(beta), 1});
   const bool scales_it = element != TCU_BOOL && chance(rng, 30) && scaled.fits();
   if (scales_it) options.alpha = &scales[0], options.beta = &scales[1];
-  const std::vector<double> expected_second = oracle::map(extents, values, other);
+  std::vector<std::vector<double>> expected_more;
+  for (const auto &r : more) expected_more.push_back(oracle::map(extents, values, r->tape));
   values.push_back(out.values());
   const std::vector<double> expected = oracle::map(extents, values, [&](const std::vector<double> &x) {
     return scales_it ? alpha * tape(x) + beta * x.back() : tape(x);
@@ -317,7 +328,10 @@ inline void check_one(Rng &rng, tcu_context_t context, int64_t elements) {
   INFO(tcu_last_error());
   REQUIRE(std::string(tcu_status_name(status)) == "TCU_OK");
   check_result(out, tape, expected);
-  if (has_second) check_result(second, other, expected_second);
+  for (size_t i = 0; i < more.size(); ++i) {
+    INFO("result " << i + 2);
+    check_result(more[i]->tensor, more[i]->tape, expected_more[i]);
+  }
 }
 
 }  // namespace expressions

@@ -216,28 +216,30 @@ end
 # Hides a type from inference: what follows is compiled once, not for every expression.
 opaque(@nospecialize(x)) = Base.inferencebarrier(x)
 
-call_map(call::Call, expression::Ptr{Cvoid}, second::Bool = false) = (options = set_options!(call; second = second);
+call_map(call::Call, expression::Ptr{Cvoid}, n_second::Int = 0) = (options = set_options!(call; n_second = n_second);
     GC.@preserve call options check(@tcu tcu_map(call.context.handle::Ptr{Cvoid}, pointer(call.out)::Ptr{CTensor}, expression::Ptr{Cvoid},
         call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor}, pointer(options)::Ptr{COptions})::Int32))
 
 # dest .= bc in one call; dest has the tree's axes and is not empty. Compiled once: of each tree only the walk by collect! is its own.
 function run_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted))
-    failure = try_map!(dest, bc, nothing)
+    failure = try_map!(dest, bc, ())
     isempty(failure) || host_map!(dest, bc, failure)
     return dest
 end
 
-# second: where the second of two values goes that the tree leaves, or nothing.
-function try_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted), @nospecialize(second))
+# more: where the values go, beside the first, that the tree leaves.
+function try_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted), @nospecialize(more::Tuple))
     call = acquire_call(context(dest))
     try
         push_out!(call, dest)
-        second === nothing || (call.second[1] = tensor!(call, second))
+        for i in 1:length(more)
+            call.second[i] = tensor!(call, more[i])
+        end
         collect_tree!(call, bc)
         isempty(call.failure) || return call.failure
         r = recording(call, bc)
         isempty(r.failure) || return r.failure
-        GC.@preserve r dest bc second call_map(call, handle(r), second !== nothing)
+        GC.@preserve r dest bc more call_map(call, handle(r), length(more))
     finally
         release_call(call)
     end

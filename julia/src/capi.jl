@@ -39,6 +39,8 @@ struct COptions
     reserved::Int32
     correction::Ptr{Float64}
     second::Ptr{CTensor}
+    n_second::Int32
+    reserved2::Int32
 end
 
 const NODE_INPUT, NODE_SCALAR, NODE_CONSTANT, NODE_OP, NODE_CAST = Int32(1), Int32(2), Int32(3), Int32(4), Int32(5)
@@ -102,12 +104,12 @@ mutable struct Call
     dims::Vector{Int32}
     coefficients::Vector{CScalar}  # alpha, beta, init
     correction::Vector{Float64}    # of one number
-    second::Vector{CTensor}        # of one tensor
+    second::Vector{CTensor}        # results beside the first
     options::Vector{COptions}
     Call(context::Context) = new(context, Vector{CTensor}(undef, 1), Vector{CTensor}(undef, MAX_INPUTS), 0,
-        Vector{Int64}(undef, 2 * MAX_RANK * (MAX_INPUTS + 1)), 0, Vector{CScalar}(undef, MAX_NODES), 0, 0, 0, Any[], Any[],
+        Vector{Int64}(undef, 2 * MAX_RANK * (MAX_INPUTS + 2)), 0, Vector{CScalar}(undef, MAX_NODES), 0, 0, 0, Any[], Any[],
         "", false, NOWHERE, Vector{Int32}(undef, MAX_RANK), Vector{CScalar}(undef, 3),
-        Vector{Float64}(undef, 1), Vector{CTensor}(undef, 1), Vector{COptions}(undef, 1))
+        Vector{Float64}(undef, 1), Vector{CTensor}(undef, 3), Vector{COptions}(undef, 1))
 end
 
 const CALLS = Call[]
@@ -153,10 +155,11 @@ end
 
 # Writes the options; the pointers are into the call's own vectors, which do not move while it is used.
 function set_options!(call::Call; alpha::Bool = false, beta::Bool = false, init::Bool = false, correction::Bool = false,
-                      second::Bool = false, accumulator::Int32 = Int32(0), scan_flags::UInt32 = 0x00000000)
+                      n_second::Int = 0, accumulator::Int32 = Int32(0), scan_flags::UInt32 = 0x00000000)
     coefficient(i, given) = given ? pointer(call.coefficients, i) : Ptr{CScalar}(C_NULL)
     call.options[1] = COptions(sizeof(COptions), call.context.stream, coefficient(1, alpha), coefficient(2, beta),
         pointer(call.scalars), call.n_scalars, accumulator, 0, scan_flags, coefficient(3, init), C_NULL, C_NULL, 0, 0, 0,
-        correction ? pointer(call.correction) : Ptr{Float64}(C_NULL), second ? pointer(call.second) : Ptr{CTensor}(C_NULL))
+        correction ? pointer(call.correction) : Ptr{Float64}(C_NULL),
+        n_second > 0 ? pointer(call.second) : Ptr{CTensor}(C_NULL), n_second, 0)
     return call.options
 end

@@ -159,7 +159,7 @@ function record_call(@nospecialize(f), args::Vector{Any})
     end
     symbols == 0 && return f(args...)
     f === identity && return args[1]
-    f isa Paired && return leave_both(record_call(f.f, args))
+    f isa Several && return leave_all(record_call(f.f, args))
     f === ifelse && return select(args...)
     f === Base.literal_pow && return record_power(args[2], args[3])
     if numbers == length(args) && f !== (<<) && f !== (>>)

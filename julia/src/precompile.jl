@@ -1,9 +1,9 @@
 # What every first expression needs is inferred when the package is precompiled.
 
 precompile(run_map!, (TCUArray, Broadcasted))
-precompile(try_map!, (TCUArray, Broadcasted, Any))
+precompile(try_map!, (TCUArray, Broadcasted, Tuple))
 precompile(run_known!, (Call, Any))
-precompile(run_pair!, (TCUArray, TCUArray, Broadcasted))
+precompile(run_several!, (Tuple, Broadcasted))
 precompile(host_map!, (TCUArray, Broadcasted, String))
 for R in (Nothing, Recording)
     precompile(call_reduce, (Call, Int32, R, DimSet, Bool, Bool, Bool, Int32))

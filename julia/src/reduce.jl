@@ -134,7 +134,7 @@ end
         for (i, d) in enumerate(dims)
             call.dims[i] = d - 1
         end
-        options = set_options!(call; alpha = scaled, beta = added, correction = true, second = second, accumulator = accumulator)
+        options = set_options!(call; alpha = scaled, beta = added, correction = true, n_second = Int(second), accumulator = accumulator)
         GC.@preserve r call options check(@tcu tcu_reduce(call.context.handle::Ptr{Cvoid}, pointer(call.out)::Ptr{CTensor},
             id::Int32, input_handle(r)::Ptr{Cvoid}, call.n_inputs::Int32, pointer(call.inputs)::Ptr{CTensor},
             length(dims)::Int32, pointer(call.dims)::Ptr{Int32}, pointer(options)::Ptr{COptions})::Int32)

@@ -1,6 +1,7 @@
 #include "core/expr.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -81,7 +82,7 @@ Expr::Expr(std::vector<Node> nodes) : nodes_(std::move(nodes)) {
     }
     hash.add((uint64_t(n.kind) << 40) ^ (uint64_t(n.dtype) << 32) ^ uint32_t(n.index));
   }
-  if (depth < 1 || depth > 2) fail(Code::expr, "expr leaves %d values on the stack and must leave one, or two", depth);
+  if (depth > kMaxResults) fail(Code::expr, "expr leaves %d values on the stack and may leave %d", depth, kMaxResults);
   n_results_ = depth;
   hash_ = hash.value(), constants_hash_ = constants.value();
 }
@@ -97,14 +98,16 @@ bool Expr::same_constants(const Expr &other) const {
          });
 }
 
-const std::shared_ptr<const Expr> &Expr::identity() {
-  static const auto e = std::make_shared<const Expr>(std::vector<Node>{Node::input(0)});
-  return e;
-}
+const std::shared_ptr<const Expr> &Expr::identity() { return inputs(1); }
 
-const std::shared_ptr<const Expr> &Expr::pair() {
-  static const auto e = std::make_shared<const Expr>(std::vector<Node>{Node::input(0), Node::input(1)});
-  return e;
+const std::shared_ptr<const Expr> &Expr::inputs(int n) {
+  static const auto all = [] {
+    std::array<std::shared_ptr<const Expr>, kMaxResults> exprs;
+    std::vector<Node> nodes;
+    for (int i = 0; i < kMaxResults; ++i) nodes.push_back(Node::input(i)), exprs[size_t(i)] = std::make_shared<const Expr>(nodes);
+    return exprs;
+  }();
+  return all[size_t(n - 1)];
 }
 
 namespace {
@@ -148,8 +151,7 @@ void walk(const Expr &expr, const DType *inputs, int n_inputs, Sink &&sink) {
       }
     }
   }
-  const Value &last = stack[depth - 1];
-  sink.leave(last.id, last.dtype, depth > 1 ? stack[0].id : -1, depth > 1 ? stack[0].dtype : DType::none);
+  for (int i = 0; i < depth; ++i) sink.leave(i, stack[i].id, stack[i].dtype);
 }
 
 struct NoSteps {
@@ -158,7 +160,7 @@ struct NoSteps {
   int parameter(const Node &) { return 0; }
   int cast(int, DType, DType, bool) { return 0; }
   int op(Op, const OpTypes &, const int *) { return 0; }
-  void leave(int, DType result, int, DType first) { types = {result, first}; }
+  void leave(int i, int, DType result) { types.results[i] = result; }
 };
 
 // What the tape computes twice is computed once: postfix has no other way to say that two results share a value.
@@ -196,9 +198,7 @@ struct Steps {
     for (int i = 0; i < 3; ++i) s.args[i] = int16_t(ids[i]);
     return push(s);
   }
-  void leave(int value, DType result, int first_value, DType first) {
-    out.value = value, out.result = result, out.first_value = first_value, out.first = first;
-  }
+  void leave(int i, int value, DType result) { out.values[i] = value, out.results[i] = result, out.n_results = i + 1; }
 };
 
 }  // namespace

@@ -9,6 +9,7 @@ namespace tcu {
 
 inline constexpr int kMaxInputs = 16;
 inline constexpr int kMaxNodes = 256;
+inline constexpr int kMaxResults = 4;  // values that an expression leaves, at most
 
 enum class NodeKind : int32_t { input = 1, scalar = 2, constant = 3, op = 4, cast = 5 };
 
@@ -40,7 +41,7 @@ class Expr {
   const std::vector<Node> &nodes() const { return nodes_; }
   int n_inputs() const { return n_inputs_; }    // one past the highest input named
   int n_scalars() const { return n_scalars_; }  // likewise; constants are not counted
-  int n_results() const { return n_results_; }  // values that it leaves: one or two
+  int n_results() const { return n_results_; }  // values that it leaves: 1 to kMaxResults
   bool is_identity() const { return nodes_.size() == 1 && nodes_[0].kind == NodeKind::input && nodes_[0].index == 0; }
   // In the tape's order, a scalar once for each dtype that it is named with.
   const std::vector<Parameter> &parameters() const { return parameters_; }
@@ -51,7 +52,7 @@ class Expr {
   bool same_constants(const Expr &other) const;
 
   static const std::shared_ptr<const Expr> &identity();
-  static const std::shared_ptr<const Expr> &pair();  // leaves inputs 0 and 1
+  static const std::shared_ptr<const Expr> &inputs(int n);  // leaves inputs 0 to n - 1; n: 1 to kMaxResults
 
  private:
   std::vector<Node> nodes_;
@@ -76,17 +77,23 @@ struct Step {
 struct TypedExpr {
   std::vector<Step> steps;
   std::vector<Parameter> parameters;  // the tape's
-  DType result = DType::none;
-  int value = -1;             // the step whose value is the result: of two that the tape leaves, the last
-  DType first = DType::none;  // of two, the first: a map's first result; of a scan, what it does with what came before the element
-  int first_value = -1;
+  // What the tape leaves, in its order, and the steps whose values that is: a map's results; of a gated scan, what it does with what came
+  // before the element, and the element.
+  int n_results = 0;
+  DType results[kMaxResults] = {};
+  int values[kMaxResults] = {};
+
+  DType result() const { return results[n_results - 1]; }  // of several, the last
+  int value() const { return values[n_results - 1]; }
 };
 TypedExpr infer(const Expr &expr, const DType *inputs, int n_inputs);
 // The dtypes alone, without building the steps' list. No allocation for tapes of up to kMaxNodes.
 struct ResultTypes {
-  DType result = DType::none, first = DType::none;
+  DType results[kMaxResults] = {};  // expr.n_results() of them
 };
 ResultTypes infer_results(const Expr &expr, const DType *inputs, int n_inputs);
-inline DType infer_result(const Expr &expr, const DType *inputs, int n_inputs) { return infer_results(expr, inputs, n_inputs).result; }
+inline DType infer_result(const Expr &expr, const DType *inputs, int n_inputs) {  // of several, the last
+  return infer_results(expr, inputs, n_inputs).results[expr.n_results() - 1];
+}
 
 }  // namespace tcu

@@ -13,6 +13,12 @@ const char *name_of(Family f) {
   return names[int(f)];
 }
 
+const char *more_name(int i) {
+  constexpr const char *names[] = {"options.second", "options.second[1]", "options.second[2]"};
+  static_assert(std::size(names) == kMaxResults - 1);
+  return names[i];
+}
+
 bool Problem::empty() const {
   for (const Mode &m : modes)
     if (m.extent == 0 && m.role != Role::R) return true;
@@ -27,7 +33,7 @@ int64_t Problem::bytes() const {
     for (const Mode &m : modes)
       if (m.stride[k] != 0 && !(k == 0 && m.role == Role::R)) n *= m.extent;
     total += k == 0 && reads_out ? 2 * n : n;
-    if (k == 0 && second != DType::none) total += n / bytes_of(out) * bytes_of(second);
+    for (int i = 0; k == 0 && i < n_more; ++i) total += n / bytes_of(out) * bytes_of(more[i]);
   }
   if (family == Family::segmented) {
     int64_t segments = 1;
@@ -48,7 +54,8 @@ uint64_t Problem::hash() const {
   QuickHash h;
   h.add(uint64_t(family) | uint64_t(op) << 8 | uint64_t(scan.exclusive) << 16 | uint64_t(scan.reverse) << 17 |
         uint64_t(scan.segmented) << 18 | uint64_t(determinism) << 19 | uint64_t(reads_out) << 20 | uint64_t(in_place) << 21 |
-        uint64_t(index_bits) << 24 | uint64_t(n_inputs) << 32 | uint64_t(out) << 40 | uint64_t(acc) << 48 | uint64_t(second) << 56);
+        uint64_t(index_bits) << 24 | uint64_t(n_inputs) << 32 | uint64_t(out) << 40 | uint64_t(acc) << 48 | uint64_t(more[0]) << 56);
+  if (n_more > 1) h.add(uint64_t(more[1]) | uint64_t(more[2]) << 8);
   for (int k = 0; k <= n_inputs; ++k) h.add(uint64_t(dtype(k)) << 8 | alignment[k]);
   if (family == Family::segmented) h.add(uint64_t(offsets));
   h.add(expr->hash());
@@ -63,7 +70,7 @@ uint64_t Problem::hash() const {
 bool Problem::operator==(const Problem &o) const {
   if (family != o.family || op != o.op || scan != o.scan || determinism != o.determinism || reads_out != o.reads_out ||
       in_place != o.in_place || index_bits != o.index_bits || n_inputs != o.n_inputs || out != o.out || acc != o.acc ||
-      offsets != o.offsets || second != o.second ||
+      offsets != o.offsets || n_more != o.n_more || !std::equal(more, more + n_more, o.more) ||
       modes.size() != o.modes.size() || !(*expr == *o.expr))
     return false;
   if (std::memcmp(in, o.in, sizeof(DType) * n_inputs) || std::memcmp(alignment, o.alignment, 1 + n_inputs)) return false;
@@ -91,7 +98,7 @@ uint8_t alignment_class(const void *data, int stated, DType d) {
 
 // The checks and fields that all families share. Layouts stay on the caller's stack.
 struct Checked {
-  Layout out, second;
+  Layout out, more[kMaxResults - 1];
   Layout in[kMaxInputs];
   int rank = 0;                 // of the joint space
   int64_t space[kMaxRank];      // the inputs' joint extents
@@ -106,7 +113,7 @@ void check(const Request &r, Checked &c, Problem &p) {
   const int stated = r.need_data ? 0 : r.alignment;  // it promises what a plan's pointers will be; a call has its pointers
   c.out = check_tensor(r.out, "out", r.need_data);
   check_no_self_overlap(c.out, "out");
-  p.expr = r.expr ? r.expr : p.two_valued() ? Expr::pair() : Expr::identity();
+  p.expr = r.expr ? r.expr : Expr::inputs(p.n_values());
   p.n_inputs = r.n_inputs;
   p.out = r.out.dtype;
   p.determinism = r.determinism;
@@ -128,12 +135,11 @@ void check(const Request &r, Checked &c, Problem &p) {
     }
   }
   const ResultTypes types = infer_results(*p.expr, p.in, p.n_inputs);
-  if (types.first != DType::none && !p.two_valued()) fail(Code::expr, "expr leaves two values and must leave one");
-  if (types.first == DType::none && p.two_valued())
-    fail(Code::expr, "expr leaves one value and must leave two, %s",
-         p.gated() ? "the factor or flag and the element" : "out's and options.second's");
-  if (p.op == ReduceOp::recurrence) p.element = promote(types.first, types.result);  // one is multiplied with the other
-  else p.element = p.family == Family::broadcast && p.two_valued() ? types.first : types.result;
+  if (const int left = p.expr->n_results(); left != p.n_values())
+    fail(Code::expr, "expr leaves %d value%s and must leave %d%s", left, left == 1 ? "" : "s", p.n_values(),
+         p.gated() ? ", the factor or flag and the element" : p.n_values() > 1 ? ", out's and those of options.second" : "");
+  if (p.op == ReduceOp::recurrence) p.element = promote(types.results[0], types.results[1]);  // one is multiplied with the other
+  else p.element = types.results[p.gated()];
 }
 
 // An output may be exactly an input (each element is read before it is written) where `in_place_ok`; else they must
@@ -211,17 +217,28 @@ void build_modes(const Checked &c, int rank, const int64_t *extents, const Role 
   p.index_bits = narrow && count <= (1 << 30) ? 32 : 64;
 }
 
-// The second result: of out's layout, apart from out and from what is read.
-void check_second(const Request &r, Checked &c) {
-  c.second = check_tensor(*r.second, "options.second", r.need_data);
-  for (int m = 0; m < std::max(c.out.rank, c.second.rank); ++m)
-    if (c.second.extent(m) != c.out.extent(m) || (c.out.extent(m) > 1 && c.second.stride(m) != c.out.stride(m)))
-      fail(Code::shape, "options.second must have out's extents and strides, and has not in mode %d", m);
-  if (!r.second->data) return;
-  if (r.out.data && may_overlap(r.out.data, c.out, r.second->data, c.second)) fail(Code::overlap, "options.second overlaps out");
-  for (int i = 0; i < r.n_inputs; ++i)
-    if (r.inputs[i].data && may_overlap(r.second->data, c.second, r.inputs[i].data, c.in[i]))
-      fail(Code::overlap, "options.second overlaps input %d; write to a copy", i);
+// The results beside out: of its layout, apart from it, from each other and from what is read.
+void check_more(const Request &r, Checked &c) {
+  for (int k = 0; k < r.n_more; ++k) {
+    const TensorView &t = r.more[k];
+    const Layout l = c.more[k] = check_tensor(t, more_name(k), r.need_data);
+    for (int m = 0; m < std::max(c.out.rank, l.rank); ++m)
+      if (l.extent(m) != c.out.extent(m) || (c.out.extent(m) > 1 && l.stride(m) != c.out.stride(m)))
+        fail(Code::shape, "%s must have out's extents and strides, and has not in mode %d", more_name(k), m);
+    if (!t.data) continue;
+    if (r.out.data && may_overlap(r.out.data, c.out, t.data, l)) fail(Code::overlap, "%s overlaps out", more_name(k));
+    for (int i = 0; i < k; ++i)
+      if (r.more[i].data && may_overlap(r.more[i].data, c.more[i], t.data, l))
+        fail(Code::overlap, "%s overlaps %s", more_name(k), more_name(i));
+    for (int i = 0; i < r.n_inputs; ++i)
+      if (r.inputs[i].data && may_overlap(t.data, l, r.inputs[i].data, c.in[i]))
+        fail(Code::overlap, "%s overlaps input %d; write to a copy", more_name(k), i);
+  }
+}
+// Before check(), which asks how many values there are to be.
+void take_more(const Request &r, Problem &p) {
+  p.n_more = r.n_more;
+  for (int k = 0; k < r.n_more; ++k) p.more[k] = r.more[k].dtype;
 }
 
 // Of a fold.
@@ -231,13 +248,14 @@ void check_results(const Request &r, Checked &c, Problem &p) {
   if (is_arg(p.op) && kind_of(p.out) != Kind::Int && kind_of(p.out) != Kind::UInt)
     fail(Code::dtype, "%s gives positions and out is %s; make it an integer", info(p.op).name, info(p.out).name);
   if (r.reads_out && (post == DType::bool_ || is_arg(p.op))) fail(Code::option, "beta makes no sense for %s", info(p.op).name);
-  if (!r.second) {
+  if (r.n_more == 0) {
     if (info(p.op).second == Second::Needed) fail(Code::null, "options.second is null, where %s puts its second result", info(p.op).name);
     return;
   }
   if (info(p.op).second == Second::None) fail(Code::option, "options.second is given and %s has no second result", info(p.op).name);
-  p.second = r.second->dtype;
-  check_second(r, c);
+  if (r.n_more > 1) fail(Code::option, "options.n_second is %d and %s has one second result", r.n_more, info(p.op).name);
+  take_more(r, p);
+  check_more(r, c);
 }
 
 void refuse_scan_only(ReduceOp op) {
@@ -272,7 +290,9 @@ void set_accumulator(const Request &r, Problem &p, DType standard) {
 Problem make_broadcast(const Request &r) {
   Problem p;
   Checked c;
-  if (r.second) p.second = r.second->dtype;
+  take_more(r, p);
+  if (p.n_more > 1 && r.n_inputs + p.n_more - 1 > kMaxInputs)  // a kernel has one list of pointers for both
+    fail(Code::expr, "%d inputs; a map of %d results takes 0 to %d", r.n_inputs, 1 + p.n_more, kMaxInputs + 1 - p.n_more);
   check(r, c, p);
   for (int m = 0; m < std::max(c.rank, c.out.rank); ++m) {
     const int64_t joint = m < c.rank ? c.space[m] : 1;
@@ -281,7 +301,7 @@ Problem make_broadcast(const Request &r) {
            (long long)joint);
   }
   check_overlap(r, c, true, p);
-  if (r.second) check_second(r, c);
+  check_more(r, c);
   set_accumulator(r, p, compute_dtype(p.element));
   if (r.reads_out && p.acc == DType::bool_) fail(Code::option, "beta makes no sense for a Bool result");
   build_modes(c, c.out.rank, c.out.extents, nullptr, p);
@@ -315,8 +335,8 @@ Problem make_reduce(const Request &r, ReduceOp op, int n_dims, const int32_t *di
   set_accumulator(r, p, accumulator_of(op, p.element));
   check_results(r, c, p);
   build_modes(c, rank, c.space, roles, p);
-  if (is_empty_reduction(p) && (info(op).empty == Empty::Error || r.second))
-    fail(Code::empty, "%s over no elements has no %s", info(op).name, r.second ? "second result" : "value");
+  if (is_empty_reduction(p) && (info(op).empty == Empty::Error || r.n_more > 0))
+    fail(Code::empty, "%s over no elements has no %s", info(op).name, r.n_more > 0 ? "second result" : "value");
   return p;
 }
 
@@ -328,7 +348,7 @@ Problem make_scan(const Request &r, ReduceOp op, int dim, ScanFlags flags) {
     fail(Code::op, "%s cannot be scanned; sum, prod, max, min, any, all, count and recurrence can", info(op).name);
   if (flags.segmented && op == ReduceOp::recurrence)
     fail(Code::option, "a recurrence takes no TCU_SCAN_SEGMENTED; make its factor 0 where a segment begins");
-  if (r.second) fail(Code::option, "options.second is given and a scan has no second result");
+  if (r.n_more > 0) fail(Code::option, "options.second is given and a scan has no second result");
   check(r, c, p);
   check_space(c);
   if (dim < 0 || dim >= kMaxRank) fail(Code::dim, "dim is %d; modes are numbered 0..%d", dim, kMaxRank - 1);
@@ -385,8 +405,9 @@ Problem make_segmented(const Request &r, ReduceOp op, int dim, const TensorView 
   check_results(r, c, p);
   if (r.out.data && offsets.data && may_overlap(r.out.data, c.out, offsets.data, at))
     fail(Code::overlap, "out overlaps the offsets; write to a copy");
-  if (r.second && r.second->data && offsets.data && may_overlap(r.second->data, c.second, offsets.data, at))
-    fail(Code::overlap, "options.second overlaps the offsets; write to a copy");
+  for (int k = 0; k < r.n_more; ++k)
+    if (r.more[k].data && offsets.data && may_overlap(r.more[k].data, c.more[k], offsets.data, at))
+      fail(Code::overlap, "%s overlaps the offsets; write to a copy", more_name(k));
   Mode segments{};
   segments.extent = at.extents[0] - 1, segments.role = Role::K;
   segments.stride[0] = c.out.extent(dim) == 1 ? 0 : c.out.stride(dim);
@@ -417,7 +438,7 @@ Problem as_fill(const Problem &p) {
 
 bool is_map(const Problem &p) {
   return p.family == Family::reduce && p.modes.n_of(Role::R) == 0 && !is_arg(p.op) && p.op != ReduceOp::count && !has_finish(p.op) &&
-         p.second == DType::none;
+         p.n_more == 0;
 }
 
 Problem as_map(const Problem &p) {
@@ -451,13 +472,15 @@ void check_pointers(const Problem &p, const Pointers &at) {
     if (reinterpret_cast<uintptr_t>(at.offsets) % bytes_of(p.offsets)) fail(Code::alignment, "offsets are not aligned to their numbers");
   }
   const Layout out = layout_of(p, 0);
-  Layout second = out;
-  if (p.second != DType::none) {
-    second.dtype = p.second;
-    if (!at.second) fail(Code::null, "options.second is null, and the plan has a second result");
-    if (reinterpret_cast<uintptr_t>(at.second) % bytes_of(real_part_of(p.second)))
-      fail(Code::alignment, "options.second is not aligned to its elements");
-    if (may_overlap(at.out, out, at.second, second)) fail(Code::overlap, "options.second overlaps out");
+  Layout more[kMaxResults - 1];
+  for (int k = 0; k < p.n_more; ++k) {
+    more[k] = out, more[k].dtype = p.more[k];
+    if (!at.more[k]) fail(Code::null, "%s is null, and the plan has a result there", more_name(k));
+    if (reinterpret_cast<uintptr_t>(at.more[k]) % bytes_of(real_part_of(p.more[k])))
+      fail(Code::alignment, "%s is not aligned to its elements", more_name(k));
+    if (may_overlap(at.out, out, at.more[k], more[k])) fail(Code::overlap, "%s overlaps out", more_name(k));
+    for (int i = 0; i < k; ++i)
+      if (may_overlap(at.more[i], more[i], at.more[k], more[k])) fail(Code::overlap, "%s overlaps %s", more_name(k), more_name(i));
   }
   for (int k = 0; k <= p.n_inputs; ++k) {
     const void *data = k == 0 ? at.out : at.in[k - 1];
@@ -467,8 +490,9 @@ void check_pointers(const Problem &p, const Pointers &at) {
       fail(Code::alignment, "%s is not a multiple of the %d bytes that the plan was made for; see options.alignment", name,
            1 << p.alignment[k]);
     if (k == 0) continue;
-    if (p.second != DType::none && may_overlap(at.second, second, data, layout_of(p, k)))
-      fail(Code::overlap, "options.second overlaps input %d; write to a copy", k - 1);
+    for (int i = 0; i < p.n_more; ++i)
+      if (may_overlap(at.more[i], more[i], data, layout_of(p, k)))
+        fail(Code::overlap, "%s overlaps input %d; write to a copy", more_name(i), k - 1);
     if (p.in_place && data == at.out && bytes_of(p.out) == bytes_of(p.dtype(k)) && same_strides(p, 0, k)) continue;
     if (may_overlap(at.out, out, data, layout_of(p, k)))
       fail(Code::overlap, "out overlaps input %d%s", k - 1,

@@ -32,7 +32,8 @@ struct Problem {
   DType out = DType::none, acc = DType::none, element = DType::none;  // element: what expr yields
   DType in[kMaxInputs] = {};
   DType offsets = DType::none;  // segmented: i32 or i64
-  DType second = DType::none;   // of the second result, if there is one: it lies as out does
+  int n_more = 0;               // results beside out, which lie as it does: a map's others, a reduction's second
+  DType more[kMaxResults - 1] = {};
   uint8_t alignment[1 + kMaxInputs] = {};  // of out and the inputs' pointers: log2 of bytes, at most 4
   std::shared_ptr<const Expr> expr;
   Modes modes;
@@ -40,9 +41,10 @@ struct Problem {
   // Operands whose strides the modes carry: out, the inputs, and one more: for segments the offsets, else for an
   // arg-reduction the position weights.
   int n_operands() const { return 1 + n_inputs + (family == Family::segmented || (op != ReduceOp::none && is_arg(op))); }
-  // Whether the expression leaves two values: what a scan does with what came before an element, and the element; or a map's two results.
+  // Whether the expression leaves what a scan does with what came before an element, and the element.
   bool gated() const { return op == ReduceOp::recurrence || scan.segmented; }
-  bool two_valued() const { return gated() || (family == Family::broadcast && second != DType::none); }
+  // Values that the expression leaves: two of a gated scan, a map's results, else one.
+  int n_values() const { return gated() ? 2 : family == Family::broadcast ? 1 + n_more : 1; }
   int position_operand() const { return 1 + n_inputs; }
   int offsets_operand() const { return 1 + n_inputs; }
   int64_t kept() const { return modes.count(Role::K); }
@@ -65,11 +67,15 @@ struct Request {
   const TensorView *inputs = nullptr;
   DType accumulator = DType::none;
   Determinism determinism = Determinism::run_to_run;
-  const TensorView *second = nullptr;  // of a map or a reduction; null: none
+  int n_more = 0;                    // results beside out, of a map or a reduction
+  const TensorView *more = nullptr;
   bool reads_out = false;
   int alignment = 0;       // bytes; 0 takes it from the pointers
   bool need_data = true;   // false: a plan is made, pointers may be null
 };
+
+// What messages call the results beside out.
+const char *more_name(int i);
 
 // Each checks everything that can be wrong with the request (section 1 of tcuops.h) and touches no data.
 Problem make_broadcast(const Request &r);
@@ -89,7 +95,7 @@ Problem as_map(const Problem &reduction);
 
 // Re-checks what depends on pointers alone, for a plan that is executed on new ones.
 struct Pointers {
-  void *out = nullptr, *second = nullptr;
+  void *out = nullptr, *more[kMaxResults - 1] = {};
   const void *in[kMaxInputs] = {};
   const void *offsets = nullptr;
 };

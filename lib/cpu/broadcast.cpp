@@ -8,7 +8,7 @@ namespace {
 bool any_axis(int) { return true; }
 
 Builder expression(const Problem &p) {
-  return p.second == DType::none ? Builder(*p.expr, p.in, p.n_inputs) : Builder::both_of(*p.expr, p.in, p.n_inputs, p.second);
+  return p.n_more == 0 ? Builder(*p.expr, p.in, p.n_inputs) : Builder::all_of(*p.expr, p.in, p.n_inputs, p.more);
 }
 
 Stage stage_of(const Problem &p) { return make_stage(expression(p), p.acc, p.out, p.reads_out, p.n_inputs); }
@@ -49,8 +49,6 @@ void launch_broadcast(const Plan &plan, const Execution &e, Backend &) {
   bool direct = !b.stream;
   for (int i = 0; i < p.n_inputs; ++i) direct &= !p.in_place || p.in[i] == p.out || e.at.in[i] != e.at.out;
 
-  char *const second = p.second == DType::none ? nullptr : static_cast<char *>(e.at.second);
-  const int64_t second_bytes = second ? bytes_of(p.second) : 0;
   const int operands = 1 + p.n_inputs;
   const char *base[kMaxOperands] = {static_cast<const char *>(e.at.out)};
   int64_t size[kMaxOperands] = {bytes};
@@ -80,7 +78,11 @@ void launch_broadcast(const Plan &plan, const Execution &e, Backend &) {
       if (program.n_inputs > p.n_inputs) machine.load(p.n_inputs, box, 0, out);
       void *const to = direct && box.flat(0) ? out : machine.tile();
       store(box, 0, out, machine.run(to, box.elements), int(bytes), b.stream, ahead);
-      if (second) store(box, 0, second + (out - base[0]) / bytes * second_bytes, machine.second(), int(second_bytes), b.stream);
+      for (int i = 0; i < p.n_more; ++i) {
+        const int size_of_more = bytes_of(p.more[i]);
+        char *const to_more = static_cast<char *>(e.at.more[i]) + (out - base[0]) / bytes * size_of_more;
+        store(box, 0, to_more, machine.more(i), size_of_more, b.stream);
+      }
     }
     flush_streams();
   });

@@ -48,7 +48,7 @@ class Machine {
     program_->run(slots_, out, n);
     return out;
   }
-  const void *second() const { return slots_[program_->second]; }  // the second result, after run()
+  const void *more(int i) const { return slots_[program_->more[i]]; }  // a map's other results, after run()
   bool computes() const { return program_->computes(); }
   void *tile() const { return result_; }  // a place for the result
 

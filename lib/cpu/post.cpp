@@ -21,7 +21,7 @@ Stage make_stage(const Builder &before, DType post, DType out, bool reads_out, i
 Stage make_stage(DType post, DType out, bool reads_out) {
   Builder b;
   b.value = b.input(0, post);
-  b.typed.result = post;
+  b.result = post;
   return make_stage(b, post, out, reads_out, 1);
 }
 

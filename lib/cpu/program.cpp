@@ -7,24 +7,24 @@
 namespace tcu::cpu {
 
 Builder::Builder(const Expr &expr, const DType *inputs, int n) : typed(infer(expr, inputs, n)), n_inputs(n) {
-  value = typed.value;
-  typed.steps.resize(size_t(value) + 1);  // of two values, what follows is for the first
+  value = typed.value(), result = typed.result();
+  typed.steps.resize(size_t(value) + 1);  // of several values, what follows is for the others
 }
 
 Builder Builder::first_of(const Expr &expr, const DType *inputs, int n) {
   Builder b;
   b.typed = infer(expr, inputs, n), b.n_inputs = n;
-  b.value = b.typed.first_value, b.typed.result = b.typed.first;
+  b.value = b.typed.values[0], b.result = b.typed.results[0];
   b.typed.steps.resize(size_t(b.value) + 1);
   return b;
 }
 
-Builder Builder::both_of(const Expr &expr, const DType *inputs, int n, DType second_out) {
+Builder Builder::all_of(const Expr &expr, const DType *inputs, int n, const DType *more) {
   Builder b;
   b.typed = infer(expr, inputs, n), b.n_inputs = n;
-  b.second = b.typed.value, b.second_out = second_out;
-  b.value = b.typed.first_value, b.typed.result = b.typed.first;
-  b.unary(Op::identity, b.typed.result);  // the result is what is computed last (Program::run)
+  for (int i = 1; i < b.typed.n_results; ++i) b.more.push_back({b.typed.values[i], more[i - 1]});
+  b.value = b.typed.values[0], b.result = b.typed.results[0];
+  b.unary(Op::identity, b.result);  // the result is what is computed last (Program::run)
   return b;
 }
 
@@ -53,8 +53,8 @@ int Builder::cast(int step, DType from, DType to) {
 }
 
 void Builder::cast(DType to) {
-  value = cast(value, typed.result, to);
-  typed.result = to;
+  value = cast(value, result, to);
+  result = to;
 }
 
 int Builder::binary(Op op, int a, int b, DType d) {
@@ -64,11 +64,11 @@ int Builder::binary(Op op, int a, int b, DType d) {
   return int(typed.steps.size()) - 1;
 }
 
-void Builder::unary(Op op, DType result) {
+void Builder::unary(Op op, DType to) {
   Step s{Step::Kind::op};
-  s.op = op, s.operand = typed.result, s.result = result, s.args[0] = int16_t(value);
+  s.op = op, s.operand = result, s.result = to, s.args[0] = int16_t(value);
   typed.steps.push_back(s);
-  value = int(typed.steps.size()) - 1, typed.result = result;
+  value = int(typed.steps.size()) - 1, result = to;
 }
 
 void append_post(Builder &b, DType post, DType out, bool scaled, bool reads_out, int out_input) {
@@ -93,6 +93,7 @@ struct Compiler {
   explicit Compiler(const Builder &builder) : b(builder), slot_of(b.typed.steps.size(), -1), last_use(b.typed.steps.size(), -1) {
     p.n_inputs = b.n_inputs;
     p.parameters = b.typed.parameters;
+    p.n_more = int(b.more.size());
     const int n = int(b.typed.steps.size());
     for (int i = 0; i < n; ++i)
       for (int a : b.typed.steps[size_t(i)].args)
@@ -162,16 +163,18 @@ Program compile(const Builder &b, DType out) {
       for (int j = 0; j < k; ++j) again |= s.args[j] == a;
       if (!again) c.drop(c.slot_of[size_t(a)]);
     }
-    if (i == b.second) {  // in a register of its own: an input may be written over as out
-      c.widen(b.second_out);
-      c.p.second = c.take();
-      c.emit(held == b.second_out ? t.op[int(Op::identity)][int(held)] : t.cast[int(held)][int(b.second_out)], c.p.second, slot);
+    for (int k = 0; k < int(b.more.size()); ++k) {  // in a register of its own: an input may be written over as out
+      const auto [value, out] = b.more[size_t(k)];
+      if (value != i) continue;
+      c.widen(out);
+      const int to = c.p.more[k] = c.take();
+      c.emit(held == out ? t.op[int(Op::identity)][int(held)] : t.cast[int(held)][int(out)], to, slot);
     }
     if (c.last_use[size_t(i)] < 0) c.drop(slot);
   }
   Program p = std::move(c.p);
   p.result = c.slot_of[size_t(b.value)];
-  const DType held = compute_dtype(b.typed.result);
+  const DType held = compute_dtype(b.result);
   if (held != out) {
     const int slot = p.register_slot(p.n_registers++);
     c.p = std::move(p);

@@ -16,7 +16,8 @@ struct Program {
   // Slots: inputs 0..n_inputs-1, then parameters, then registers. `result` is one of them; when it is written by the last
   // instruction, that one may be pointed elsewhere.
   int n_inputs = 0, n_registers = 0;
-  int result = 0, second = -1;       // second: of a map with two results, else -1
+  int result = 0, n_more = 0;
+  int more[kMaxResults - 1] = {};    // the slots of a map's results beside that
   DType result_dtype = DType::none;  // as stored
   int widest = 1;                    // bytes of an element of the widest slot
   std::vector<Parameter> parameters;
@@ -40,21 +41,25 @@ struct Program {
 struct Builder {
   TypedExpr typed;
   int n_inputs = 0;
-  int value = -1;                   // the step whose value is the result so far, of dtype typed.result
-  int second = -1;                  // the step whose value is the second result, and the dtype that it is stored in
-  DType second_out = DType::none;
+  int value = -1;                   // the step whose value is the result so far
+  DType result = DType::none;       // and its dtype
+  struct Other {
+    int value;
+    DType out;
+  };
+  std::vector<Other> more;          // a map's other results: the steps whose values these are, and the dtypes that they are stored in
 
   Builder() = default;
-  Builder(const Expr &expr, const DType *inputs, int n_inputs);
-  // Of an expression that leaves two values: the first alone; and both, the last as the second result.
+  Builder(const Expr &expr, const DType *inputs, int n_inputs);  // of several values, the last
+  // Of an expression that leaves several values: the first alone; and all, those after the first stored as the dtypes of `more`.
   static Builder first_of(const Expr &expr, const DType *inputs, int n_inputs);
-  static Builder both_of(const Expr &expr, const DType *inputs, int n_inputs, DType second_out);
+  static Builder all_of(const Expr &expr, const DType *inputs, int n_inputs, const DType *more);
   int input(int index, DType d);
   int parameter(DType d, int slot);  // slot < -1 names a number that the launch supplies: kAlpha, kBeta
   void cast(DType to);               // the result so far, to `to` as it is stored; 8- and 16-bit floats stay rounded
   int cast(int step, DType from, DType to);
   int binary(Op op, int a, int b, DType d);
-  void unary(Op op, DType result);     // of the result so far
+  void unary(Op op, DType to);         // of the result so far
 };
 inline constexpr int kAlpha = -2, kBeta = -3;
 

@@ -104,7 +104,7 @@ std::shared_ptr<const void> prepare_reduce(const Problem &p, const ReduceCut &ho
   r->op = p.op, r->is_arg = is_arg(p.op);
   r->states = states_of(p.op, p.acc), r->finish = finish_of(p.op, p.acc);
   r->post = make_stage(r->is_arg ? DType::i64 : p.acc, p.out, p.reads_out);
-  if (p.second != DType::none) r->second = make_stage(p.acc, p.second, false);
+  if (p.n_more) r->second = make_stage(p.acc, p.more[0], false);
   r->folds = folds(table(), p.op, p.acc);
   r->arg = arg_folds(table(), p.op, p.acc);
   const Kind k = kind_of(p.acc);

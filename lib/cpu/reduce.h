@@ -57,7 +57,7 @@ struct Results {
   };
   One out, second;
   Results(const ReducePlan &r, const Problem &p, const Execution &e)
-      : out(r.post, r.post.choose(e), e, p.out, e.at.out), second(r.second, r.second.plain, e, p.second, e.at.second) {}
+      : out(r.post, r.post.choose(e), e, p.out, e.at.out), second(r.second, r.second.plain, e, p.more[0], e.at.more[0]) {}
 };
 
 // Writes one kept box from its accumulators.

@@ -68,26 +68,29 @@ bool is_called(const Instance &f, const TypedExpr &map) {
 
 std::string map_text(const Instance &f) {
   const TypedExpr map = f.map();
-  if (f.n_inputs == 1 && map.steps.size() == 1 && map.steps[0].kind == Step::Kind::input)
+  if (f.n_inputs == 1 && map.n_results == 1 && map.steps.size() == 1 && map.steps[0].kind == Step::Kind::input)
     return "using Map = Identity<" + std::string(info(f.in[0]).storage) + ">;\n";
   std::string inputs, arguments;
   for (int i = 0; i < f.n_inputs; ++i) {
     inputs += std::string(i ? ", " : "") + info(f.in[i]).storage;
     arguments += std::string(", ") + info(f.in[i]).compute + " x" + std::to_string(i);
   }
-  std::string element = info(map.result).compute, last = value(map.value), second;
-  if (map.first != DType::none) {
-    element = std::string("Two<") + info(map.first).compute + ", " + element + ">";
-    last = "{" + value(map.first_value) + ", " + last + "}";
+  std::string element = info(map.results[0]).compute, results = value(map.values[0]), more;
+  if (map.n_results > 1) {
+    element = "Several<" + element, results = "{" + results;
+    for (int i = 1; i < map.n_results; ++i)
+      element += std::string(", ") + info(map.results[i]).compute, results += ", {" + value(map.values[i]);
+    element += ">", results += std::string(size_t(map.n_results), '}');
   }
-  if (f.second != DType::none) second = std::string("  using Second = ") + info(f.second).storage + ";\n";
+  for (int i = 0; i < f.n_more; ++i) more += std::string(i ? ", " : "") + info(f.more[i]).storage;
+  if (f.n_more) more = "  using More = Types<" + more + ">;\n";
   return "struct Map {\n"
          "  using Inputs = Types<" + inputs + ">;\n"
-         "  using Element = " + element + ";\n" + second +
+         "  using Element = " + element + ";\n" + more +
          "  template <class P>\n"
          "  " + (is_called(f, map) ? "__device__ __noinline__" : "TCU_FN") + " static Element apply(const P &p" + arguments +
          ") {\n" + statements(map) +
-         "    return " + last + ";\n"
+         "    return " + results + ";\n"
          "  }\n"
          "};\n";
 }
@@ -110,8 +113,9 @@ std::string name_of(const Instance &f) {
       for (int k = 0; k < info(s.op).arity; ++k) name += "," + std::to_string(s.args[k]);
     name += std::string(":") + info(s.result).enum_name + ";";
   }
-  if (map.first != DType::none) name += value(map.first_value) + "|" + value(map.value);
-  if (f.second != DType::none) name += std::string("->") + info(f.second).enum_name;
+  if (map.n_results > 1)
+    for (int i = 0; i < map.n_results; ++i) name += (i ? "|" : "") + value(map.values[i]);
+  for (int i = 0; i < f.n_more; ++i) name += (i ? "," : "->") + std::string(info(f.more[i]).enum_name);
   return name;
 }
 

@@ -22,7 +22,7 @@ struct InstanceHash {
   size_t operator()(const Instance &f) const {
     QuickHash h;
     h.add_text(f.body), h.add_text(f.arguments);
-    h.add(uint64_t(f.size) | uint64_t(f.second) << 8 | uint64_t(f.n_inputs) << 16);
+    h.add(uint64_t(f.size) | uint64_t(f.n_inputs) << 8 | uint64_t(f.more[0]) << 16 | uint64_t(f.more[1]) << 24 | uint64_t(f.more[2]) << 32);
     h.add_text({reinterpret_cast<const char *>(f.in), size_t(f.n_inputs) * sizeof f.in[0]});
     h.add(f.expr->hash());
     return h.value();
@@ -85,8 +85,8 @@ Function make(const Instance &f, int ordinal, Allowed allowed) {
 }  // namespace
 
 bool Instance::operator==(const Instance &o) const {
-  return body == o.body && arguments == o.arguments && size == o.size && second == o.second && n_inputs == o.n_inputs &&
-         std::equal(in, in + n_inputs, o.in) && *expr == *o.expr;
+  return body == o.body && arguments == o.arguments && size == o.size && n_more == o.n_more && n_inputs == o.n_inputs &&
+         std::equal(more, more + n_more, o.more) && std::equal(in, in + n_inputs, o.in) && *expr == *o.expr;
 }
 
 bool is_shipped(const Instance &f) { return known(f).handle != nullptr; }

@@ -21,7 +21,8 @@ struct Instance {
   std::shared_ptr<const Expr> expr;  // what Map computes
   DType in[kMaxInputs] = {};         // of these
   int n_inputs = 0;
-  DType second = DType::none;  // of a map with two results, the second's
+  DType more[kMaxResults - 1] = {};  // of a map with several results, those beside the first
+  int n_more = 0;
 
   TypedExpr map() const { return infer(*expr, in, n_inputs); }
   bool operator==(const Instance &) const;  // part by part: what has one name may differ, by tapes that come to the same

@@ -1,5 +1,7 @@
 #include "cuda/params.h"
 
+#include <algorithm>
+
 namespace tcu::cuda {
 namespace {
 
@@ -34,9 +36,10 @@ template <class P>
 void fill_and_launch(const Prepared &prepared, const Plan &plan, const LaunchConfig &config, const Execution &e) {
   const Problem &p = plan.problem;
   P to = static_cast<const PreparedParams<P> &>(prepared).params;
-  to.out = e.at.out, to.second = e.at.second, to.workspace = e.workspace, to.zeroed = e.zeroed;
+  to.out = e.at.out, to.second = e.at.more[0], to.workspace = e.workspace, to.zeroed = e.zeroed;
   for (int i = 0; i < p.n_inputs; ++i) to.in[i] = e.at.in[i];
   if (p.family == Family::segmented) to.in[p.n_inputs] = e.at.offsets;
+  for (int i = 1; i < p.n_more; ++i) to.in[p.n_inputs + i - 1] = e.at.more[i];
   to.split = config.split, to.lanes = config.lanes, to.detail = config.detail;
   to.chunk = to.split > 1 ? config.chunk : to.folded;  // uncut: all of it
   to.flags |= (plan.post != DType::bool_ && !is_one(e.alpha, plan.post) ? kScales : 0) | (config.floods ? kFloods : 0) |
@@ -55,7 +58,7 @@ void fill_and_launch(const Prepared &prepared, const Plan &plan, const LaunchCon
 
 ParamSize size_for(const Problem &p) {
   const size_t n_parameters = p.expr->parameters().size();
-  const int pointers = p.n_inputs + (p.family == Family::segmented);
+  const int pointers = p.n_inputs + (p.family == Family::segmented) + std::max(p.n_more - 1, 0);
   if (pointers <= 4 && p.modes.size() <= 8 && n_parameters <= 4) return ParamSize::small;
   if (p.modes.size() <= 8 && n_parameters <= 64) return ParamSize::medium;
   return ParamSize::large;

@@ -97,9 +97,9 @@ void append_fold(std::string &to, const Problem &p) {
       default: return p.op;
     }
   }();
-  const bool both = !p.scan.segmented && p.second != DType::none;
+  const bool both = !p.scan.segmented && p.n_more > 0;
   to.append(p.scan.segmented ? "fold::segmented<" : both ? "fold::both<" : "").append("fold::").append(info(runs).name);
-  if (both) to.append(", ").append(storage_text(p.second));
+  if (both) to.append(", ").append(storage_text(p.more[0]));
   if (both || p.scan.segmented) to.append(">");
 }
 
@@ -115,7 +115,7 @@ Instance make_instance(const Problem &p, const char *body, std::initializer_list
   f.expr = p.expr;
   f.size = size_for(p);
   f.n_inputs = p.n_inputs;
-  if (p.family == Family::broadcast) f.second = p.second;
+  if (p.family == Family::broadcast) f.n_more = p.n_more, std::copy_n(p.more, p.n_more, f.more);
   std::copy_n(p.in, p.n_inputs, f.in);
   return f;
 }

@@ -134,7 +134,10 @@ enum class Family { map, reduce, scan, segmented, matmul };
 struct Case {
   Rng rng;
   Family family;
-  Descriptor out, second;
+  Descriptor out;
+  std::array<Descriptor, TCU_MAX_RESULTS - 1> more;
+  Descriptor &second = more[0];
+  tcu_tensor_t more_tensors[TCU_MAX_RESULTS - 1];
   std::array<Descriptor, 4> in;
   std::vector<tcu_tensor_t> inputs;
   std::vector<tcu_node_t> tape;
@@ -150,8 +153,12 @@ struct Case {
   int32_t n_inputs = 1, n_dims = 0, dim = 0;
   int shared_with = -1;  // the input that lies in out's memory
   bool null_out = false, null_inputs = false, null_dims = false;
-  bool two_valued = false, by_offsets = false;  // an expression that leaves two values; a scan of segments by offsets
-  bool has_second = false, second_like_out = true, second_on_out = false;
+  int values = 1;           // that the expression leaves
+  bool by_offsets = false;  // a scan of segments
+  int n_more = 0;             // results beside out
+  int spoilt = -1;            // the one of them that does not lie as out does
+  int on_another = -1;        // the one that lies where the one before it does, or out
+  int32_t odd_count = 0;      // n_second in place of how many there are
 
   explicit Case(uint64_t seed) : rng(seed) {}
 
@@ -175,16 +182,16 @@ struct Case {
     fold = tcu_reduce_op_t(pick(rng, 1, family == Family::scan && chance(rng, 90) ? 4 : kFolds));
     if (family == Family::scan) {
       const int64_t kind = pick(rng, 0, 9);
-      two_valued = kind < 3, by_offsets = kind == 3;
+      values = kind < 3 ? 2 : 1, by_offsets = kind == 3;
       if (kind == 0) fold = TCU_REDUCE_RECURRENCE;
-      else if (two_valued) o.scan_flags = TCU_SCAN_SEGMENTED;
+      else if (values == 2) o.scan_flags = TCU_SCAN_SEGMENTED;
     }
     if ((fold == TCU_REDUCE_ARGMAX || fold == TCU_REDUCE_ARGMIN) && chance(rng, 80)) out.dtype = TCU_INT64;
     if (family == Family::reduce || family == Family::segmented)
-      has_second = chance(rng, fold == TCU_REDUCE_EXTREMA ? 95 : has_second_result(fold) ? 50 : 3);
-    if (family == Family::map) has_second = two_valued = chance(rng, 15);
-    if (has_second) second.dtype = chance(rng, 50) ? common : random_dtype();
-    if (two_valued) n_inputs = 2;  // of no expression, the two values
+      n_more = chance(rng, fold == TCU_REDUCE_EXTREMA ? 95 : has_second_result(fold) ? 50 : 3);
+    if (family == Family::map && chance(rng, 25)) n_more = int(pick(rng, 1, TCU_MAX_RESULTS - 1)), values = 1 + n_more;
+    for (Descriptor &d : more) d.dtype = chance(rng, 50) ? common : random_dtype();
+    if (values > 1) n_inputs = values;  // of no expression, the values
     for (size_t m = 0; m < space.size() && family == Family::reduce; ++m)
       if (chance(rng, 50)) dims.push_back(int32_t(m)), out.extents[m] = 1;
     std::shuffle(dims.begin(), dims.end(), rng);
@@ -205,9 +212,9 @@ struct Case {
       if (chance(rng, 90)) in[0].dtype = in[1].dtype = out.dtype = tcu_dtype_t(pick(rng, TCU_FLOAT32, TCU_COMPLEX128));
     } else if (chance(rng, 60)) {
       tape = random_tape(rng, n_inputs);
-      if (two_valued && chance(rng, 95)) {
-        const auto last = random_tape(rng, n_inputs);
-        tape.insert(tape.end(), last.begin(), last.end());
+      for (int left = values - (chance(rng, 95) ? 1 : 2); left > 0; --left) {
+        const auto next = random_tape(rng, n_inputs);
+        tape.insert(tape.end(), next.begin(), next.end());
       }
     }
     n_dims = int32_t(dims.size());
@@ -225,6 +232,7 @@ struct Case {
     if (chance(rng, 5)) share_memory(0, true);
   }
 
+  int n_given() const { return o.second ? std::max(o.n_second, 1) : 0; }  // results beside out
   const tcu_tensor_t *offsets() const { return null_dims ? nullptr : &in[3].tensor; }
   int some_input() { return int(pick(rng, 0, std::clamp(n_inputs, 1, 4) - 1)); }
   void random_pin() {
@@ -288,20 +296,23 @@ struct Case {
   }
   void spoil_second() {
     static const tcu_dtype_t bad_dtypes[] = {0, -1, 18, 1023, INT32_MAX, INT32_MIN};
-    const int64_t how = pick(rng, 0, 5);
-    has_second = how > 0;
+    const int64_t how = pick(rng, 0, 6);
+    const int i = int(pick(rng, 0, std::max(n_more, 1) - 1));
+    Descriptor &d = more[size_t(i)];
+    n_more = how == 0 ? 0 : std::max(n_more, 1);
     switch (how) {
-      case 1: second.has_data = false; break;
-      case 2: second.dtype = one_of(rng, bad_dtypes); break;
-      case 3: second_on_out = true; break;
+      case 1: d.has_data = false; break;
+      case 2: d.dtype = one_of(rng, bad_dtypes); break;
+      case 3: on_another = i; break;
       case 4:  // of out's extents, in a layout of its own
-        second_like_out = false, second.extents = out.extents;
-        lay_out(rng, second, false);
+        spoilt = i, d.extents = out.extents;
+        lay_out(rng, d, false);
         break;
       case 5:
-        second_like_out = false, second.extents.assign(size_t(pick(rng, 0, 4)), pick(rng, 0, 3));
-        lay_out(rng, second, true);
+        spoilt = i, d.extents.assign(size_t(pick(rng, 0, 4)), pick(rng, 0, 3));
+        lay_out(rng, d, true);
         break;
+      case 6: odd_count = chance(rng, 50) ? int32_t(pick(rng, 1, 3)) : int32_t(chance(rng, 50) ? -1 : pick(rng, 4, 1000)); break;
     }
   }
   void spoil_tape() {
@@ -320,23 +331,31 @@ struct Case {
   bool settle() {
     bool runs = true;
     int64_t first, last, elements, space = 1;
-    if (second_like_out) {
-      second.extents = out.extents, second.strides = out.strides, second.rank = out.rank;
-      second.has_extents = out.has_extents, second.has_strides = out.has_strides;
+    runs &= out.reach(first, last, elements);
+    for (int i = 0; i < int(more.size()); ++i) {
+      Descriptor &d = more[size_t(i)];
+      if (i != spoilt) {
+        d.extents = out.extents, d.strides = out.strides, d.rank = out.rank;
+        d.has_extents = out.has_extents, d.has_strides = out.has_strides;
+      }
+      runs &= d.reach(first, last, elements);
     }
-    runs &= out.reach(first, last, elements) && second.reach(first, last, elements);
     for (const Descriptor &d : in) {
       runs &= d.reach(first, last, elements);
       space = std::min<int64_t>(space * std::max<int64_t>(elements, 1), kMostElements * 64);
     }
     runs &= space < kMostElements * 64;
-    out.allocate(rng), second.allocate(rng);
+    out.allocate(rng);
+    for (Descriptor &d : more) d.allocate(rng);
     for (Descriptor &d : in) d.allocate(rng);
     if (runs && shared_with >= 0) share();
-    out.describe(), second.describe();
+    out.describe();
+    for (Descriptor &d : more) d.describe();
     for (Descriptor &d : in) d.describe();
-    if (second_on_out) second.tensor.data = out.tensor.data;
-    if (has_second) o.second = &second.tensor;
+    if (on_another >= 0) more[size_t(on_another)].tensor.data = on_another ? more[size_t(on_another) - 1].tensor.data : out.tensor.data;
+    for (size_t i = 0; i < more.size(); ++i) more_tensors[i] = more[i].tensor;
+    if (n_more) o.second = more_tensors;
+    o.n_second = odd_count ? odd_count : n_more == 1 && chance(rng, 50) ? 0 : n_more;
     if (runs && shared_with >= 0 && in[size_t(shared_with)].has_data) in[size_t(shared_with)].tensor.data = shared_data;
     for (size_t i = 0; i < 64; ++i) inputs.push_back(in[i % 4].tensor);
     return runs;
@@ -359,7 +378,7 @@ struct Case {
     const char *families[] = {"map", "reduce", "scan", "segmented", "matmul"};
     std::string s = families[int(family)] + (" fold " + std::to_string(fold)) + " dim " + std::to_string(dim) + " out " + out.text();
     for (size_t i = 0; i < 4 && int(i) < n_inputs; ++i) s += "  in " + in[i].text();
-    if (has_second) s += "  second " + second.text();
+    for (int i = 0; i < n_more; ++i) s += "  result " + more[size_t(i)].text();
     return s + (shared_with >= 0 ? "  shared " + std::to_string(shared_with) : "") + (pin.empty() ? "" : " pin " + pin);
   }
 };

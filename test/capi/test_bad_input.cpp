@@ -225,8 +225,8 @@ TEST_CASE_METHOD(Fixture, "bad input: the best of nothing") {
 }
 
 TEST_CASE_METHOD(Fixture, "bad input: option structs that were not initialised") {
-  o.struct_size = GENERATE(size_t(0), size_t(8), offsetof(tcu_options_t, correction) - 8, sizeof(tcu_options_t) - 1,
-                           sizeof(tcu_options_t) + 1, SIZE_MAX);
+  o.struct_size = GENERATE(size_t(0), size_t(8), offsetof(tcu_options_t, correction) - 8, offsetof(tcu_options_t, reserved2),
+                           sizeof(tcu_options_t) - 1, sizeof(tcu_options_t) + 1, SIZE_MAX);
   fails_everywhere(TCU_ERROR_STRUCT_SIZE);
   FAILS(TCU_ERROR_STRUCT_SIZE, tcu_matmul(c, &to, from, from, &o));
 }
@@ -235,6 +235,8 @@ TEST_CASE_METHOD(Fixture, "bad input: option values that are not one of their ki
   SECTION("determinism") { o.determinism = GENERATE(-1, 2); }
   SECTION("scan_flags") { o.scan_flags = GENERATE(8u, 0x80000000u); }
   SECTION("reserved") { o.reserved = 1; }
+  SECTION("reserved2") { o.reserved2 = 1; }
+  SECTION("n_second") { o.second = &to, o.n_second = GENERATE(-1, TCU_MAX_RESULTS, INT32_MAX); }
   SECTION("n_scalars") { o.n_scalars = -1; }
   SECTION("alignment") { o.alignment = GENERATE(-16, 3, 24); }
   const double wrong = GENERATE(-1.0, NAN, INFINITY);

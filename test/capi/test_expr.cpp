@@ -35,7 +35,8 @@ TEST_CASE("expr: malformed tapes") {
   FAILS(TCU_ERROR_EXPR, tcu_expr_create(&e, &x, -1));
   FAILS(TCU_ERROR_EXPR, tcu_expr_create(&e, &x, 0));
   FAILS(TCU_ERROR_EXPR, tcu_expr_create(&e, &x, TCU_MAX_EXPR_NODES + 1));
-  FAILS(TCU_ERROR_EXPR, make({x, x, x}));  // two values may be left, three not
+  FAILS(TCU_ERROR_EXPR, make({x, x, x, x, x}));  // four values may be left, five not
+  CHECK(std::string(tcu_last_error()).find("leaves 5 values") != std::string::npos);
   FAILS(TCU_ERROR_EXPR, make({x, op(TCU_OP_ADD)}));
   CHECK(std::string(tcu_last_error()).find("node 1") != std::string::npos);
   FAILS(TCU_ERROR_EXPR, make({op(TCU_OP_TANH)}));

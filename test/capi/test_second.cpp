@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstring>
 #include <limits>
 
 #include "capi/api.h"
@@ -190,6 +191,160 @@ TEST_CASE("second: of a map, a value and its derivative in one read") {
   o.second = &none2.tensor;
   const tcu_tensor_t nothing[] = {none.tensor, b.tensor};
   OK(tcu_map(context(), none, pair, 2, nothing, &o));
+}
+
+namespace {
+
+// x, -x, 2x and x > 2 of one read, as float32, float64, int32 and Bool.
+struct Four {
+  const std::vector<float> values{1, 2, 3, 4, 5};
+  Array<float> x{{5}, values}, out{{5}, repeated(5, 9.0f)};
+  Array<double> negated{{5}, repeated(5, 9.0)};
+  Array<int32_t> doubled{{5}, repeated(5, 9)};
+  Array<bool> greater{{5}, repeated(5, true)};
+  const Expr expr{{input(0), input(0), op(TCU_OP_NEG), input(0), input(0), op(TCU_OP_ADD), input(0), constant(TCU_FLOAT32, real(2)),
+                   op(TCU_OP_GT)}};
+  tcu_tensor_t more[3] = {negated.tensor, doubled.tensor, greater.tensor};
+  tcu_options_t o = options();
+  Four() { o.second = more, o.n_second = 3; }
+
+  tcu_status_t map() { return tcu_map(context(), out, expr, 1, x, &o); }
+  bool untouched() const {
+    return out.get() == repeated(5, 9.0f) && negated.get() == repeated(5, 9.0) && doubled.get() == repeated(5, 9) &&
+           greater.get() == repeated(5, true) && x.get() == values;
+  }
+  bool holds_others() const {
+    return negated.get() == std::vector<double>{-1, -2, -3, -4, -5} && doubled.get() == std::vector<int32_t>{2, 4, 6, 8, 10} &&
+           greater.get() == std::vector<bool>{false, false, true, true, true};
+  }
+};
+
+}  // namespace
+
+TEST_CASE_METHOD(Four, "second: four results of a map, alpha and beta are of the first alone") {
+  OK(map());
+  CHECK((out.get() == values && holds_others()));
+  const tcu_scalar_t alpha = real(10), beta = real(-1);
+  o.alpha = &alpha, o.beta = &beta;
+  greater.set(repeated(5, true)), doubled.set(repeated(5, 9));
+  OK(map());
+  CHECK((out.get() == std::vector<float>{9, 18, 27, 36, 45} && holds_others()));
+  // In place of the input, which the others are made of too.
+  o.alpha = o.beta = nullptr;
+  negated.set(repeated(5, 9.0)), greater.set(repeated(5, true)), doubled.set(repeated(5, 9));
+  const Expr last({input(0), constant(TCU_FLOAT32, real(1)), op(TCU_OP_ADD), input(0), op(TCU_OP_NEG), input(0), input(0), op(TCU_OP_ADD),
+                   input(0), constant(TCU_FLOAT32, real(2)), op(TCU_OP_GT)});
+  OK(tcu_map(context(), x, last, 1, x, &o));
+  CHECK((x.get() == std::vector<float>{2, 3, 4, 5, 6} && holds_others()));
+}
+
+TEST_CASE_METHOD(Four, "second: three results, of a plan, of inputs alone, and interleaved in one array") {
+  o.n_second = 2;
+  const Expr three({input(0), input(0), op(TCU_OP_NEG), input(0), input(0), op(TCU_OP_ADD)});
+  Plan plan;
+  OK(tcu_plan_map(&plan, context(), out, three, 1, x, &o));
+  tcu_plan_info_t info = TCU_PLAN_INFO_INIT;
+  OK(tcu_plan_info(plan, &info));
+  CHECK(info.bytes == 5 * (4 + 4 + 8 + 4));
+  const void *inputs[] = {x.data()};
+  OK(tcu_plan_execute(plan, out.data(), 1, inputs, &o));
+  CHECK((out.get() == values && negated.get()[4] == -5 && doubled.get()[4] == 10 && greater.get() == repeated(5, true)));
+  FAILS(TCU_ERROR_NULL, tcu_plan_execute(plan, out.data(), 1, inputs, nullptr));
+  o.n_second = 1;
+  FAILS(TCU_ERROR_SHAPE, tcu_plan_execute(plan, out.data(), 1, inputs, &o));
+  o.n_second = 2;
+  std::swap(more[1].data, more[0].data);  // another place is good, one that is not aligned or another's is not
+  more[1].data = static_cast<char *>(more[1].data) + 1;
+  FAILS(TCU_ERROR_ALIGNMENT, tcu_plan_execute(plan, out.data(), 1, inputs, &o));
+  more[1].data = more[0].data;
+  FAILS(TCU_ERROR_OVERLAP, tcu_plan_execute(plan, out.data(), 1, inputs, &o));
+  CHECK(std::string(tcu_last_error()).find("options.second[1] overlaps options.second") != std::string::npos);
+  more[1].data = nullptr;
+  FAILS(TCU_ERROR_NULL, tcu_plan_execute(plan, out.data(), 1, inputs, &o));
+
+  Array<float> all({15}, repeated(15, 9.0f));
+  const int64_t five = 5, three_apart = 3;
+  const tcu_tensor_t first{all.data(), &five, &three_apart, TCU_FLOAT32, 1};
+  for (int i : {0, 1}) more[i] = first, more[i].data = all.data() + 1 + i;
+  const Array<float> y({1}, {7}), z({5}, {0, 1, 0, 1, 0});
+  const tcu_tensor_t in[] = {x.tensor, y.tensor, z.tensor};
+  OK(tcu_map(context(), &first, nullptr, 3, in, &o));
+  CHECK(all.get() == std::vector<float>{1, 7, 0, 2, 7, 1, 3, 7, 0, 4, 7, 1, 5, 7, 0});
+}
+
+TEST_CASE_METHOD(Four, "second: what is refused of several, by name") {
+  const int64_t four = 4, five = 5, two = 2;
+  const auto fails = [&](tcu_status_t want, const std::string &name) {
+    const tcu_status_t status = map();
+    INFO(tcu_last_error());
+    CHECK(std::string(tcu_status_name(status)) == tcu_status_name(want));
+    CHECK(std::string(tcu_last_error()).find(name) != std::string::npos);
+  };
+  const char *names[] = {"options.second ", "options.second[1] ", "options.second[2] "};
+  for (int i : {0, 1, 2}) {
+    INFO(i);
+    const tcu_tensor_t good = more[i];
+    const auto refused = [&](tcu_status_t want, const tcu_tensor_t &bad) {
+      more[i] = bad;
+      fails(want, names[i]);
+      more[i] = good;
+    };
+    refused(TCU_ERROR_SHAPE, {good.data, &four, nullptr, good.dtype, 1});
+    refused(TCU_ERROR_SHAPE, {good.data, &five, &two, good.dtype, 1});
+    refused(TCU_ERROR_DTYPE, {good.data, &five, nullptr, 77, 1});
+    refused(TCU_ERROR_OVERLAP, {out.data(), &five, nullptr, good.dtype, 1});
+    refused(TCU_ERROR_OVERLAP, {x.data(), &five, nullptr, good.dtype, 1});
+    refused(TCU_ERROR_OVERLAP, {more[(i + 1) % 3].data, &five, nullptr, TCU_BOOL, 1});
+    more[i].data = nullptr;
+    fails(TCU_ERROR_NULL, std::string(names[i], std::strlen(names[i]) - 1));
+    more[i] = good;
+  }
+  o.n_second = 2;
+  fails(TCU_ERROR_EXPR, "leaves 4 values and must leave 3");
+  o.n_second = 0;  // one
+  fails(TCU_ERROR_EXPR, "leaves 4 values and must leave 2");
+  o.n_second = 3, o.struct_size = offsetof(tcu_options_t, n_second);  // a header that knows of one alone
+  fails(TCU_ERROR_EXPR, "leaves 4 values and must leave 2");
+  o = options(), o.n_second = 1;
+  fails(TCU_ERROR_NULL, "options.second");
+  o.second = more, o.n_second = 2;
+  Array<float> one({1}, {9}), another({1}, {9});
+  const tcu_tensor_t both[] = {another.tensor, another.tensor};
+  o.second = both;
+  FAILS(TCU_ERROR_OPTION, tcu_reduce(context(), one, TCU_REDUCE_EXTREMA, nullptr, 1, x, 1, &kFirst, &o));
+  FAILS(TCU_ERROR_OPTION, tcu_scan(context(), out, TCU_REDUCE_SUM, nullptr, 1, x, 0, &o));
+  CHECK((one.get()[0] == 9 && another.get()[0] == 9));
+  CHECK(untouched());
+  // Of a header that knows of one, with as many.
+  o = options(), o.second = more, o.struct_size = offsetof(tcu_options_t, n_second);
+  o.n_second = -7;
+  const Expr pair({input(0), input(0), op(TCU_OP_NEG)});
+  OK(tcu_map(context(), out, pair, 1, x, &o));
+  CHECK((out.get() == values && negated.get() == std::vector<double>{-1, -2, -3, -4, -5}));
+}
+
+TEST_CASE("second: as many inputs as four results leave room for") {
+  constexpr int kMost = TCU_MAX_INPUTS + 2 - TCU_MAX_RESULTS;
+  std::vector<std::unique_ptr<Array<float>>> inputs;
+  std::vector<tcu_tensor_t> in;
+  for (int i = 0; i <= kMost; ++i) {
+    inputs.push_back(std::make_unique<Array<float>>(Sizes{3}, std::vector<float>{float(i), float(2 * i), 1}));
+    in.push_back(inputs.back()->tensor);
+  }
+  std::vector<tcu_node_t> nodes{input(0)};
+  for (int i = 1; i < kMost; ++i) nodes.insert(nodes.end(), {input(i), op(TCU_OP_ADD)});
+  for (int i : {kMost - 1, 0, 1}) nodes.push_back(input(i));
+  const Expr expr(nodes);
+  Array<float> out({3}, {9, 9, 9}), a({3}, {9, 9, 9}), b({3}, {9, 9, 9}), c({3}, {9, 9, 9});
+  const tcu_tensor_t more[] = {a.tensor, b.tensor, c.tensor};
+  tcu_options_t o = options();
+  o.second = more, o.n_second = 3;
+  FAILS(TCU_ERROR_EXPR, tcu_map(context(), out, expr, kMost + 1, in.data(), &o));
+  OK(tcu_map(context(), out, expr, kMost, in.data(), &o));
+  const float sum = float(kMost * (kMost - 1) / 2);
+  CHECK(out.get() == std::vector<float>{sum, 2 * sum, kMost});
+  CHECK((a.get() == std::vector<float>{kMost - 1, 2 * (kMost - 1), 1} && b.get() == std::vector<float>{0, 0, 1}));
+  CHECK(c.get() == std::vector<float>{1, 2, 1});
 }
 
 TEST_CASE("second: of segments") {

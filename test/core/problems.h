@@ -33,11 +33,13 @@ struct Call {
     void *data;
   };
   std::deque<Tensor> tensors;  // the output, then the inputs
-  std::vector<tcu::TensorView> views;
+  std::vector<tcu::DType> results;  // beside out, which lie as it does
+  std::vector<tcu::TensorView> views, more;
   tcu::Request request;
 
   Call &tensor(tcu::DType d, Sizes extents) { return add({std::move(extents), {}, true, d, next()}); }
   Call &tensor(tcu::DType d, Sizes extents, Sizes strides) { return add({std::move(extents), std::move(strides), false, d, next()}); }
+  Call &result(tcu::DType d) { return results.push_back(d), *this; }
   Call &at(uintptr_t address) { return tensors.back().data = fake_address(address), *this; }
   Call &expr(std::vector<tcu::Node> nodes) {
     return request.expr = std::make_shared<const tcu::Expr>(std::move(nodes)), *this;
@@ -48,6 +50,9 @@ struct Call {
       views.push_back({t.data, t.dtype, int(t.extents.size()), t.extents.data(), t.is_dense ? nullptr : t.strides.data()});
     request.out = views.at(0);
     request.inputs = views.data() + 1, request.n_inputs = int(views.size()) - 1;
+    more.assign(results.size(), request.out);
+    for (size_t i = 0; i < more.size(); ++i) more[i].dtype = results[i], more[i].data = fake_address((100 + i) << 40);
+    request.more = more.data(), request.n_more = int(more.size());
     return request;
   }
   tcu::Problem map() { return tcu::make_broadcast(get()); }

@@ -36,12 +36,12 @@ std::string text(const TypedExpr &t) {
         s += ")";
     }
   }
-  return s + " -> " + info(t.result).enum_name;
+  return s + " -> " + info(t.result()).enum_name;
 }
 std::string typed(Tape tape, std::vector<DType> inputs) {
   const Expr e(std::move(tape));
   const TypedExpr t = infer(e, inputs.data(), int(inputs.size()));
-  CHECK(t.result == infer_result(e, inputs.data(), int(inputs.size())));
+  CHECK(t.result() == infer_result(e, inputs.data(), int(inputs.size())));
   return text(t);
 }
 
@@ -52,8 +52,8 @@ TEST_CASE("expr: each malformed tape has its code") {
   CHECK(made({in(0), in(1), op(Op::mul), in(2), op(Op::add), op(Op::tanh)}) == Code::ok);
   CHECK(made({}) == Code::expr);
   CHECK(made(Tape(257, in(0))) == Code::expr);
-  CHECK(made({in(0), in(1)}) == Code::ok);  // two values are left, for a scan
-  CHECK(made({in(0), in(1), in(0)}) == Code::expr);    // three are
+  CHECK(made(Tape(kMaxResults, in(0))) == Code::ok);
+  CHECK(made(Tape(kMaxResults + 1, in(0))) == Code::expr);  // too many values are left
   CHECK(made({op(Op::tanh)}) == Code::expr);           // the stack runs empty
   CHECK(made({in(0), op(Op::add)}) == Code::expr);
   CHECK(made({in(0), in(1), op(Op::fma)}) == Code::expr);
@@ -139,9 +139,16 @@ TEST_CASE("infer: what a tape names twice is one step, but for constants") {
   const DType inputs[] = {f32, f32};
   const TypedExpr t = infer(Expr(both), inputs, 2);
   CHECK(text(t) == "i0 i1 mul:f32(0,1) tanh:f32(2) p0 abs2:f32(3) p1 mul:f32(5,6) sub:f32(4,7) -> f32");
-  CHECK((t.first == f32 && t.first_value == 3 && t.value == 8));
+  CHECK((t.n_results == 2 && t.results[0] == f32 && t.values[0] == 3 && t.values[1] == 8));
   const TypedExpr scalars = infer(Expr({in(0), Node::scalar(0, f32), op(Op::mul), in(0), Node::scalar(0, f32), op(Op::mul)}), &f32, 1);
-  CHECK((scalars.first_value == 2 && scalars.value == 2 && scalars.parameters.size() == 1));
+  CHECK((scalars.values[0] == 2 && scalars.values[1] == 2 && scalars.parameters.size() == 1));
+  const DType mixed[] = {DType::i32, DType::f16};
+  const TypedExpr four = infer(Expr({in(1), in(0), op(Op::neg), in(0), in(1), op(Op::add), number(DType::f64, 2)}), mixed, 2);
+  CHECK(text(four) == "i1 i0 neg:i32(1) cast(i32->f32)1 add:f16(3,0) p0 -> f64");
+  CHECK((four.n_results == 4 && four.values[0] == 0 && four.values[1] == 2 && four.values[2] == 4 && four.values[3] == 5));
+  CHECK((four.results[0] == DType::f16 && four.results[1] == DType::i32 && four.results[2] == DType::f16 && four.results[3] == DType::f64));
+  const ResultTypes types = infer_results(Expr({in(0), in(1), in(0)}), mixed, 2);
+  CHECK((types.results[0] == DType::i32 && types.results[1] == DType::f16 && types.results[2] == DType::i32));
 }
 
 TEST_CASE("infer: an integer that meets a 16-bit float is converted without a rounding to 16 bits") {

@@ -22,6 +22,12 @@ Code scan_code(Call call, ReduceOp op, int dim) {
   return code_of([&] { call.scan(op, dim); });
 }
 Call options(Call call, const std::function<void(Request &)> &set) { return set(call.request), call; }
+// A map of 6 float32 elements with these results beside out.
+Call results(std::vector<DType> more) {
+  Call call = Call().tensor(f32, {6}).tensor(f32, {6}).expr(std::vector<Node>(1 + more.size(), Node::input(0)));
+  call.results = std::move(more);
+  return call;
+}
 Call copy(Sizes out, Sizes in) { return Call().tensor(f32, std::move(out)).tensor(f32, std::move(in)); }
 
 }  // namespace
@@ -37,6 +43,8 @@ TEST_CASE("problem: bytes count each distinct element once") {
   CHECK(Call().tensor(i64, {1, 5}).tensor(f32, {6, 5}).reduce(ReduceOp::argmax, {0}).bytes() == 120 + 40);
   CHECK(copy({6, 5}, {6, 5}).scan(ReduceOp::sum, 0).bytes() == 240);
   CHECK(copy({0, 5}, {0, 5}).map().bytes() == 0);
+  CHECK(results({f16, DType::f64, i64}).map().bytes() == 6 * (4 + 4 + 2 + 8 + 8));
+  CHECK(copy({1, 5}, {6, 5}).result(f16).reduce(ReduceOp::extrema, {0}).bytes() == 120 + 20 + 10);
   // A stride of 0 reads one element again and again, a window view counts as its elements, and nothing overflows.
   CHECK(Call().tensor(f32, {6, 5}).tensor(f32, {6, 5}, {0, 1}).map().bytes() == 120 + 20);
   const int64_t n = int64_t(1) << 31;
@@ -109,6 +117,15 @@ TEST_CASE("problem: equal requests are equal and hash alike, others differ") {
       copy({6, 5}, {6, 5}).scan(ReduceOp::sum, 0),
       copy({6, 5}, {6, 5}).scan(ReduceOp::sum, 0, {true, false}),
       copy({6, 5}, {6, 5}).scan(ReduceOp::sum, 0, {false, true}),
+      results({f32}).map(),
+      results({f16}).map(),
+      results({f32, f32}).map(),
+      results({f32, f16}).map(),
+      results({f16, f32}).map(),
+      results({f32, f32, f32}).map(),
+      results({f32, f32, f16}).map(),
+      copy({1, 5}, {6, 5}).result(f32).reduce(ReduceOp::extrema, {0}),
+      copy({1, 5}, {6, 5}).result(f16).reduce(ReduceOp::extrema, {0}),
   };
   for (size_t i = 0; i < std::size(others); ++i) {
     INFO(i);
@@ -222,6 +239,59 @@ TEST_CASE("problem: overlap is refused but for the very same elements") {
   CHECK(code_of([&] { pair(1024, 1024, {1}).scan(ReduceOp::sum, 0); }) == Code::ok);
   CHECK(code_of([&] { pair(1024, 1024, {1}).reduce(ReduceOp::sum, {}); }) == Code::overlap);
   CHECK(map_code(Call().tensor(f32, {6, 5}, {0, 1}).tensor(f32, {6, 5})) == Code::alias);
+}
+
+TEST_CASE("problem: as many values as there are results") {
+  CHECK(map_code(results({f32, f16, i64})) == Code::ok);
+  CHECK(map_code(results({f32, f16}).result(i64)) == Code::expr);  // three for four
+  Call more = results({f32, f16, i64});
+  more.results.pop_back();
+  CHECK(map_code(more) == Code::expr);  // four for three
+  CHECK(reduce_code(results({f32, f32}), ReduceOp::extrema, {0}) == Code::expr);
+  CHECK(reduce_code(copy({1}, {6}).result(f32).result(f32), ReduceOp::extrema, {0}) == Code::option);
+  CHECK(scan_code(copy({6}, {6}).result(f32), ReduceOp::sum, 0) == Code::option);
+  // Without an expression, an input for each.
+  const auto inputs = [](int n, int n_results) {
+    Call call;
+    for (int i = 0; i <= n; ++i) call.tensor(f32, {6});
+    for (int i = 1; i < n_results; ++i) call.result(f32);
+    return call;
+  };
+  CHECK(inputs(4, 4).map().expr->n_results() == 4);
+  CHECK(map_code(inputs(3, 4)) == Code::expr);
+  // The pointers of the third and fourth result are among the inputs'.
+  CHECK(map_code(inputs(16, 2)) == Code::ok);
+  CHECK(map_code(inputs(15, 3)) == Code::ok);
+  CHECK(map_code(inputs(16, 3)) == Code::expr);
+  CHECK(map_code(inputs(14, 4)) == Code::ok);
+  CHECK(map_code(inputs(15, 4)) == Code::expr);
+}
+
+TEST_CASE("problem: results are apart, in their pointers too") {
+  const Problem p = results({f32, DType::f64, f16}).map();
+  const auto run = [&](uintptr_t out, uintptr_t in, std::vector<uintptr_t> more) {
+    Pointers at;
+    at.out = fake_address(out), at.in[0] = fake_address(in);
+    for (size_t i = 0; i < more.size(); ++i) at.more[i] = fake_address(more[i]);
+    return code_of([&] { check_pointers(p, at); });
+  };
+  CHECK(run(1024, 2048, {4096, 5120, 6144}) == Code::ok);
+  CHECK(run(1024, 2048, {4096, 4096 + 24, 4096 + 72}) == Code::ok);  // side by side
+  for (size_t i : {0, 1, 2}) {
+    INFO(i);
+    const auto with = [&](uintptr_t place) {
+      std::vector<uintptr_t> more{4096, 5120, 6144};
+      more[i] = place;
+      return run(1024, 2048, more);
+    };
+    CHECK(with(0) == Code::null);
+    CHECK(with(7169) == Code::alignment);
+    CHECK(with(1024 + 16) == Code::overlap);
+    CHECK(with(2048 + 16) == Code::overlap);
+    if (i != 0) CHECK(with(4096 + 16) == Code::overlap);
+    if (i != 1) CHECK(with(5120 + 40) == Code::overlap);
+    if (i != 2) CHECK(with(6144 + 8) == Code::overlap);
+  }
 }
 
 TEST_CASE("problem: a plan's pointers are checked again") {

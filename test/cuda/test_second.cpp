@@ -1,4 +1,4 @@
-// Second results (options.second) on the cuda kernels: each against the oracle of its own, from one call.
+// Second results, and a map's third and fourth (options.second) on the cuda kernels: each against the oracle of its own, from one call.
 #include "problems.h"
 
 using namespace problems;
@@ -47,7 +47,7 @@ void check(const Tensor &second, const std::vector<double> &expected, const std:
     const double y = decode(second.dtype, now.data() + at), x = rounded(second.dtype, expected[n]);
     const double far = allowed.empty() ? 0 : allowed[n] + stored_error(second.dtype, x);
     if (!(y == x || (y != y && x != x) || std::abs(y - x) <= far) && wrong++ == 0)
-      first = "second result " + std::to_string(n) + " is " + std::to_string(y) + ", not " + std::to_string(x);
+      first = second.text() + ": result " + std::to_string(n) + " is " + std::to_string(y) + ", not " + std::to_string(x);
     ++n, std::memcpy(want.data() + at, now.data() + at, second.size);
   });
   INFO(first);
@@ -104,17 +104,30 @@ TEST_CASE("cuda: second results on every kernel", "[cuda][reduce]") {
   report("reduce", runs, "reduce.tcu.");
 }
 
-TEST_CASE("cuda: second results of maps on every kernel", "[cuda][broadcast]") {
+TEST_CASE("cuda: two, three and four results of maps on every kernel", "[cuda][broadcast]") {
   NEEDS_CUDA();
   Rng rng(64);
   std::vector<int> runs;
-  const std::vector<tcu_node_t> nodes{{TCU_NODE_INPUT, 0, 0, 0, {}}, {TCU_NODE_INPUT, 1, 0, 0, {}}, {TCU_NODE_OP, TCU_OP_ADD, 0, 0, {}},
-                                      {TCU_NODE_INPUT, 0, 0, 0, {}}, {TCU_NODE_INPUT, 1, 0, 0, {}}, {TCU_NODE_OP, TCU_OP_MUL, 0, 0, {}}};
-  tcu_expr_t expr = nullptr;
-  OK(tcu_expr_create(&expr, nodes.data(), int32_t(nodes.size())));
-  const std::unique_ptr<tcu_expr, decltype(&tcu_expr_destroy)> owner(expr, tcu_expr_destroy);
-  // Of inputs and out, and of the second: as wide, narrower, wider.
-  const tcu_dtype_t types[][2] = {{TCU_FLOAT32, TCU_FLOAT32}, {TCU_FLOAT32, TCU_FLOAT16}, {TCU_FLOAT16, TCU_FLOAT64}};
+  const tcu_node_t x0{TCU_NODE_INPUT, 0, 0, 0, {}}, x1{TCU_NODE_INPUT, 1, 0, 0, {}};
+  const auto op = [](tcu_op_t o) { return tcu_node_t{TCU_NODE_OP, o, 0, 0, {}}; };
+  // The results, and what they are.
+  const std::vector<tcu_node_t> nodes[] = {{x0, x1, op(TCU_OP_ADD)}, {x0, x1, op(TCU_OP_MUL)}, {x0, x1, op(TCU_OP_SUB)}, {x1}};
+  double (*const values[])(const std::vector<double> &) = {
+      [](const std::vector<double> &v) { return v[0] + v[1]; }, [](const std::vector<double> &v) { return v[0] * v[1]; },
+      [](const std::vector<double> &v) { return v[0] - v[1]; }, [](const std::vector<double> &v) { return v[1]; }};
+  const auto made = [&](int results) {
+    std::vector<tcu_node_t> all;
+    for (int i = 0; i < results; ++i) all.insert(all.end(), nodes[i].begin(), nodes[i].end());
+    tcu_expr_t expr = nullptr;
+    OK(tcu_expr_create(&expr, all.data(), int32_t(all.size())));
+    return std::unique_ptr<tcu_expr, decltype(&tcu_expr_destroy)>(expr, tcu_expr_destroy);
+  };
+  const std::unique_ptr<tcu_expr, decltype(&tcu_expr_destroy)> exprs[] = {made(2), made(3), made(4)};
+  // Of inputs and out, and of the others: as wide, narrower, wider.
+  const tcu_dtype_t types[][TCU_MAX_RESULTS] = {{TCU_FLOAT32, TCU_FLOAT32, TCU_FLOAT64, TCU_INT8},
+                                                {TCU_FLOAT32, TCU_FLOAT16, TCU_FLOAT32, TCU_FLOAT32},
+                                                {TCU_FLOAT16, TCU_FLOAT64, TCU_FLOAT16, TCU_FLOAT8_E4M3}};
+  int results = 1;  // of the next problem: one more than of the last
   // out, the two inputs (a mode of extent 1 is broadcast), whether the last input's last mode is its fastest, and how often.
   const struct {
     Sizes out, in[2];
@@ -134,21 +147,30 @@ TEST_CASE("cuda: second results of maps on every kernel", "[cuda][broadcast]") {
     for (int i = 0; i < (api::emulated() ? (shape.times + 1) / 2 : repeats(4 * shape.times)); ++i) {
       const auto &type = types[size_t(support::pick(rng, 0, 2))];
       Tensor x(rng, type[0], shape.in[0], false, shape.plain), y(rng, type[0], shape.in[1], false, shape.plain, shape.turned);
-      Tensor out(rng, type[0], shape.out, false, shape.plain), second(rng, type[1], out);
-      for (Tensor *t : {&x, &y, &out, &second}) t->fill([&] { return double(support::pick(rng, -4, 4)); });
-      const std::vector<oracle::Tensor> values{x.values(), y.values()};
-      const auto product = oracle::map(shape.out, values, [](const std::vector<double> &v) { return v[0] * v[1]; });
-      const tcu_tensor_t o = out.view(), s = second.view(), in[] = {x.view(), y.view()};
+      Tensor out(rng, type[0], shape.out, false, shape.plain);
+      for (Tensor *t : {&x, &y}) t->fill([&] { return double(support::pick(rng, -4, 4)); });
+      out.fill([] { return 99.0; });
+      const std::vector<oracle::Tensor> inputs{x.values(), y.values()};
+      results = results % 4 ? results + 1 : 2;
+      std::vector<std::unique_ptr<Tensor>> more;
+      std::vector<tcu_tensor_t> views;
+      std::vector<std::vector<double>> expected;
+      std::string text = x.text() + " " + y.text();
+      for (int k = 1; k < results; ++k) {
+        more.push_back(std::make_unique<Tensor>(rng, type[k], out));
+        more.back()->fill([] { return 99.0; });
+        views.push_back(more.back()->view()), text += " and " + more.back()->text();
+        expected.push_back(oracle::map(shape.out, inputs, values[k]));
+      }
+      const tcu_tensor_t o = out.view(), in[] = {x.view(), y.view()};
       tcu_options_t options = TCU_OPTIONS_INIT;
-      options.second = &s;
-      const std::string text = x.text() + " " + y.text() + " second " + second.text();
-      on_every_kernel("broadcast", out, oracle::map(shape.out, values, [](const std::vector<double> &v) { return v[0] + v[1]; }), options, runs,
-                      text, [&](const tcu_options_t &with) {
-                        second.upload();
-                        const tcu_status_t status = tcu_map(context(), &o, expr, 2, in, &with);
-                        if (status == TCU_OK) check(second, product, {});
-                        return status;
-                      });
+      options.second = views.data(), options.n_second = results - 1;
+      on_every_kernel("broadcast", out, oracle::map(shape.out, inputs, values[0]), options, runs, text, [&](const tcu_options_t &with) {
+        for (const auto &t : more) t->upload();
+        const tcu_status_t status = tcu_map(context(), &o, exprs[results - 2].get(), 2, in, &with);
+        for (size_t k = 0; k < more.size() && status == TCU_OK; ++k) check(*more[k], expected[k], {});
+        return status;
+      });
     }
   report("broadcast", runs);
 }

@@ -132,10 +132,11 @@ Problem random_problem(Rng &rng, Op root) {
   for (;;) {
     Generator g{rng, random_inputs(rng), {}};
     const DType element = g.tree(int(pick(rng, 1, 3)), root);
+    const int family = int(pick(g.rng, 0, 2)), n_more = family == 0 && chance(g.rng, 30) ? int(pick(g.rng, 1, kMaxResults - 1)) : 0;
+    for (int i = 0; i < n_more; ++i) g.tree(int(pick(g.rng, 0, 2)));
     rng = g.rng;
     if (g.nodes.size() > size_t(kMaxNodes)) continue;
     const Sizes extents{pick(rng, 1, 100), pick(rng, 2, 9), pick(rng, 1, 1000)};
-    const int family = int(pick(rng, 0, 2));
     Sizes out = extents;
     const bool whole = family == 1 && chance(rng, 30);
     if (family == 1) out[0] = 1;
@@ -151,14 +152,15 @@ Problem random_problem(Rng &rng, Op root) {
     }
     call.expr(g.nodes);
     try {
-      if (family == 0) return call.map();
+      if (family == 0) {
+        for (int i = 0; i < n_more; ++i) call.result(one_of(rng, kTypes));
+        return call.map();
+      }
       constexpr ReduceOp scans[] = {ReduceOp::sum, ReduceOp::prod, ReduceOp::max, ReduceOp::min};
       if (family == 2) return call.scan(one_of(rng, scans), int(pick(rng, 0, 2)), {chance(rng, 20), chance(rng, 20)});
       const auto op = ReduceOp(pick(rng, 1, int64_t(ReduceOp::sumexp)));
       if (is_arg(op)) call.tensors.front().dtype = DType::i64;
-      TensorView second = call.get().out;
-      second.data = fake_address(uintptr_t(100) << 40), second.dtype = one_of(rng, kTypes);
-      if (info(op).second != Second::None && chance(rng, 50)) call.request.second = &second;
+      if (info(op).second != Second::None && chance(rng, 50)) call.result(one_of(rng, kTypes));
       return call.reduce(op, whole ? std::vector<int32_t>{0, 2} : std::vector<int32_t>{0});
     } catch (const Error &e) {
       if (e.code == Code::internal) throw;
@@ -266,6 +268,98 @@ TEST_CASE("jit: every op, and random expressions, under every row that takes the
     std::printf("%-24s %3zu functions, ms to compile: least %.0f, median %.0f, most %.0f for %s\n", row.c_str(), list.size(),
                 list[0].first, list[list.size() / 2].first, list.back().first, list.back().second.c_str());
   }
+}
+
+// A map that leaves so many values of two inputs of a dtype, stored as these: out's and the others'.
+std::vector<Task> maps_of(int n_results, DType in, const DType *stored, bool wide = false) {
+  std::vector<Task> tasks;
+  // A line; rows that are no whole vectors, of inputs and of an outer product; whole vectors; transposed, and in a view.
+  struct {
+    Sizes out, first, last, strides;
+  } const shapes[] = {{{30011}, {30011}, {30011}, {1}},         {{31, 257}, {31, 257}, {31, 1}, {1, 31}},
+                      {{31, 257}, {31, 1}, {1, 257}, {1, 1}},   {{64, 257}, {64, 257}, {1, 257}, {1, 1}},
+                      {{128, 64}, {128, 64}, {128, 64}, {64, 1}}, {{99}, {99}, {99}, {2}}};
+  for (const auto &shape : shapes) {
+    Call call;
+    call.tensor(stored[0], shape.out).tensor(in, shape.first).tensor(in, shape.last, shape.strides);
+    std::vector<Node> nodes = sum_of_inputs(2);
+    for (int i = 1; i < n_results; ++i) {
+      const Node more[] = {Node::input(i % 2), Node::op(i == 1 ? Op::tanh : Op::abs2)};
+      nodes.insert(nodes.end(), more, more + (i < 3 ? 2 : 1));
+      call.result(stored[i]);
+    }
+    Problem p = call.expr(nodes).map();
+    if (wide) p.index_bits = 64;
+    for (Task &t : tasks_of(p)) tasks.push_back(std::move(t));
+  }
+  return tasks;
+}
+
+TEST_CASE("jit: maps of two, three and four results, under every row that takes them [nvrtc]") {
+  if (skipped()) return;
+  constexpr DType f16 = DType::f16, f32 = DType::f32, f64 = DType::f64, i8 = DType::i8;
+  struct {
+    DType in, stored[kMaxResults];
+  } const types[] = {{f32, {f32, f32, f32, f32}}, {f16, {f16, f64, f32, i8}}, {f64, {f32, f16, f64, DType::bool_}}};
+  std::vector<Task> tasks;
+  std::set<std::string> rows, sources;
+  for (int n = 2; n <= kMaxResults; ++n)
+    for (int t = 0; t < int(std::size(types)); ++t)
+      for (const Task &task : maps_of(n, types[t].in, types[t].stored, t == 2)) {
+        // Of each row a function of each number of results and of inputs.
+        if (!rows.insert(task.row + std::to_string(n) + std::to_string(t)).second || !sources.insert(task.source).second) continue;
+        CHECK(task.source.find("Several<") != std::string::npos);
+        tasks.push_back(task);
+      }
+  for (const Kernel &row : cuda::registry())
+    for (int n = 2; n <= kMaxResults && row.family == Family::broadcast; ++n) {
+      INFO(row.name << " of " << n);
+      CHECK(rows.count(row.name + std::to_string(n) + "0"));
+    }
+  for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
+}
+
+TEST_CASE("jit: functions differ by what their results are and by how these are stored") {
+  const DType stored[] = {DType::f32, DType::f16, DType::f16, DType::f64};
+  std::set<std::string> sources;
+  const auto add = [&](const std::vector<Node> &nodes, std::vector<DType> more) {
+    Call call;
+    call.tensor(DType::f32, {100}).tensor(DType::f32, {100}).expr(nodes);
+    for (DType d : more) call.result(d);
+    sources.insert(tasks_of(call.map()).at(0).source);
+  };
+  const Node x = Node::input(0), minus = Node::op(Op::neg);
+  add({x}, {});
+  add({x, x}, {stored[0]});  // of one step; and no plain copy
+  add({x, x}, {stored[1]});
+  add({x, x, x}, {stored[0], stored[1]});
+  add({x, x, x}, {stored[1], stored[0]});
+  add({x, x, x, x}, {stored[0], stored[1], stored[2]});
+  add({x, x, x, x}, {stored[0], stored[1], stored[3]});
+  add({x, x, minus, x}, {stored[0], stored[0]});
+  add({x, x, x, minus}, {stored[0], stored[0]});
+  add({x, minus, x, x}, {stored[0], stored[0]});
+  CHECK(sources.size() == 10);
+  const auto has = [](const std::string &source, const char *what) { return source.find(what) != std::string::npos; };
+  for (const std::string &source : sources) CHECK(has(source, "Identity<") != has(source, "Several<"));
+}
+
+TEST_CASE("jit: the pointers of a third and fourth result count for the size of the parameters") {
+  const auto size = [](int n_inputs, int n_results) {
+    Call call;
+    for (int i = 0; i <= n_inputs; ++i) call.tensor(DType::f32, {100});
+    for (int i = 1; i < n_results; ++i) call.result(DType::f32);
+    std::vector<Node> nodes = sum_of_inputs(n_inputs);
+    nodes.resize(nodes.size() + size_t(n_results) - 1, Node::input(0));
+    tasks_of(call.expr(nodes).map());
+    return cuda::asked.size;
+  };
+  CHECK(size(4, 2) == cuda::ParamSize::small);
+  CHECK(size(3, 3) == cuda::ParamSize::small);
+  CHECK(size(2, 4) == cuda::ParamSize::small);
+  CHECK(size(4, 3) == cuda::ParamSize::medium);
+  CHECK(size(3, 4) == cuda::ParamSize::medium);
+  CHECK(size(14, 4) == cuda::ParamSize::medium);
 }
 
 // No random expression is what these take.

@@ -3,7 +3,7 @@
 //     using Inputs = Types<f16_t, float>;          // as stored
 //     using Element = float;                       // compute type of the result
 //     template <class P> TCU_FN static Element apply(const P &p, float x0, float x1);   // on compute types
-//     using Second = f16_t;                        // only where an operation has two results and Element is a Two: the second as stored
+//     using More = Types<f16_t, bool>;             // only where there are several results, and Element is a Several: the others as stored
 //   };
 // Code generated at run time has one of these (codegen.cpp); those below are shipped.
 #pragma once
@@ -34,12 +34,35 @@ inline constexpr int kVector = 16 / (largest_of<Inputs>::bytes > int(sizeof(Out)
 // would have an end of the run, and go both ways.
 inline constexpr int kLongRun = 64;
 
-// What an expression leaves that leaves two values.
-template <class First, class Last>
-struct Two {
-  First first;
-  Last last;
+// What an expression leaves that leaves several values.
+template <class T, class... R>
+struct Several {
+  T first;
+  Several<R...> rest;
 };
+template <class T>
+struct Several<T> {
+  T first;
+};
+
+template <class More> inline constexpr int bytes_of_each = 0;
+template <class... T> inline constexpr int bytes_of_each<Types<T...>> = (int(sizeof(T)) + ... + 0);
+// Words that V elements of each of a map's results but the first are.
+template <class Map, int V>
+TCU_FN constexpr int words_beside() {
+  if constexpr (requires { typename Map::More; }) return (V * bytes_of_each<typename Map::More> + 3) / 4;
+  else return 0;
+}
+// Blocks of so many threads that a multiprocessor is to hold where it can hold `most` of a map with one result: so few that a thread has
+// registers for the others too, which are beside twice what the first is computed in, or three eighths of all. (With 32 registers
+// broadcast.flat spilled 72 bytes of float16 with a float64 beside it, 96 of four float16, nothing of four float32.)
+template <class Map, class Acc, int V>
+TCU_FN constexpr int map_blocks(int most, int threads = kThreads) {
+  constexpr int kBeside = words_beside<Map, V>(), kFirst = 2 * V * int(sizeof(Acc)) / 4 + 12;
+  while (most > 1 && kBeside > 0 && (kFirst + kBeside) * most * threads > 65536) most /= 2;
+  while (most > 1 && kBeside * most * threads > 65536 * 3 / 8) most /= 2;
+  return most;
+}
 
 // The i-th number that the expression takes by value.
 template <class T, class P>
@@ -261,21 +284,41 @@ TCU_DEVICE void store_anywhere(T *to, const Vec<T, V> &x) {
     for (int v = 0; v < V; ++v) to[v] = x.at[v];
   }
 }
-// What `element(v)` comes to for V neighbours, to element `at` of out and those after it; of a map with two results, of second too.
+// V neighbours of each of a map's results but the first, as stored.
+template <int V, class More> struct Others {};
+template <int V, class T, class... R> struct Others<V, Types<T, R...>> {
+  Vec<T, V> first;
+  Others<V, Types<R...>> rest;
+
+  template <class E>
+  TCU_DEVICE void set(int v, const E &values) {
+    first.at[v] = tcu::convert<T>(values.first);
+    if constexpr (sizeof...(R) > 0) rest.set(v, values.rest);
+  }
+  // N: the map's inputs, behind which the pointers are. I: which of the others the first of these is.
+  template <int N, int I = 0, class P, class Index>
+  TCU_DEVICE void store(const P &p, Index at) const {
+    void *to;
+    if constexpr (I == 0) to = p.second;
+    else to = const_cast<void *>(p.in[N + I - 1]);
+    store_anywhere(static_cast<T *>(to) + at, first);
+    if constexpr (sizeof...(R) > 0) rest.template store<N, I + 1>(p, at);
+  }
+};
+// What `element(v)` comes to for V neighbours, to element `at` of out and those after it; of a map with several results, to all of them.
 template <class Map, class Acc, class Out, int V, class P, class Index, class E>
 TCU_DEVICE void put_elements(const P &p, Index at, E element) {
   Vec<Acc, V> y;
   Out *const to = static_cast<Out *>(p.out) + at;
-  if constexpr (requires { typename Map::Second; }) {
-    using Second = typename Map::Second;
-    Vec<Second, V> z;
+  if constexpr (requires { typename Map::More; }) {
+    Others<V, typename Map::More> others;
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      const auto both = element(v);
-      y.at[v] = tcu::convert<Acc>(both.first), z.at[v] = tcu::convert<Second>(both.last);
+      const auto all = element(v);
+      y.at[v] = tcu::convert<Acc>(all.first), others.set(v, all.rest);
     }
     store(p, to, y);
-    store_anywhere(static_cast<Second *>(p.second) + at, z);
+    others.template store<Map::Inputs::size>(p, at);
   } else {
 #pragma unroll
     for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(element(v));

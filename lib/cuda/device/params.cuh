@@ -86,9 +86,9 @@ enum : int32_t {
 template <int I, int M, int P>
 struct Params {
   static constexpr int kInputs = I;
-  void *out, *second;         // second: of a fold that has kSecond
+  void *out, *second;         // second: of a fold that has kSecond, of a map with several results
   void *workspace, *zeroed;   // Execution's
-  const void *in[I];
+  const void *in[I];          // behind the inputs: of segments the offsets; of a map its results from the third on
   int64_t kept, folded;       // products of the extents: of K modes, of R or S modes
   int64_t split, chunk;       // parts that the folded elements are cut into, and how many of them (or rows) each has
   int32_t lanes;              // threads that work together

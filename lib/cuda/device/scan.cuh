@@ -44,7 +44,7 @@ struct ScanFold<fold::recurrence, Acc, Position> {
   }
   template <class P> TCU_DEVICE static State start(const P &p) { return {identity_prod<Acc>(), p.init.template as<Acc>()}; }
   template <class P, class E> TCU_DEVICE static State lift(const P &, const E &e) {
-    return {tcu::convert<Acc>(e.first), tcu::convert<Acc>(e.last)};
+    return {tcu::convert<Acc>(e.first), tcu::convert<Acc>(e.rest.first)};
   }
   TCU_DEVICE static Acc value(const State &s) { return s.term; }
   template <class P> TCU_DEVICE static Acc before(const P &, const State &a, const State &) { return a.term; }
@@ -68,7 +68,7 @@ struct ScanFold<fold::segmented<Op>, Acc, Position> {
   }
   template <class P> TCU_DEVICE static State start(const P &p) { return {Whole::start(p), 0}; }
   template <class P, class E> TCU_DEVICE static State lift(const P &p, const E &e) {
-    const Acc x = Whole::lift(p, e.last);
+    const Acc x = Whole::lift(p, e.rest.first);
     const bool begins = tcu::convert<bool>(e.first);
     return {begins ? Whole::combine(Whole::start(p), x) : x, begins ? 3u : 0u};
   }

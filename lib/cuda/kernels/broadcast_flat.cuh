@@ -12,10 +12,10 @@ namespace tcu::cuda {
 
 template <class Map, class Acc, class Out, class Index>
 struct broadcast_flat {
-  static constexpr int kMostThreads = 1024;
-  static constexpr int kResident = Map::Inputs::size <= 3 && sizeof(Acc) <= 4 ? 2 : 1;  // registers are what limits it
   static constexpr int V = kVector<typename Map::Inputs, Out>;
   static constexpr int N = Map::Inputs::size;
+  static constexpr int kMostThreads = words_beside<Map, V>() > 0 ? kThreads : 1024;
+  static constexpr int kResident = map_blocks<Map, Acc, V>((N <= 3 && sizeof(Acc) <= 4 ? 2048 : 1024) / kMostThreads);  // registers limit it
 
   template <int W>
   using Elements = Pack<W, typename Map::Inputs>;
@@ -81,7 +81,8 @@ struct BroadcastFlat {
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
-    c.block = p.bytes() < kLarge || is_heavy(p, d) ? kThreads : tuning("broadcast.flat", p, d).block, c.vector = vector_of(p, true);
+    const bool small = p.bytes() < kLarge || p.n_more > 0 || is_heavy(p, d);
+    c.block = small ? kThreads : tuning("broadcast.flat", p, d).block, c.vector = vector_of(p, true);
     c.grid = persistent_grid("broadcast.flat", p, d, ceil_div(p.kept(), int64_t(c.block) * c.vector));
     return c;
   }

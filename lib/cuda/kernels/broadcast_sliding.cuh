@@ -33,8 +33,8 @@ struct broadcast_sliding {
   // Steps whose elements are under way at once: four loads at least.
   static constexpr int kMoving = count(kMoves), kAhead = kMoving <= 1 ? 4 : kMoving <= 4 ? 2 : 1;
   // Registers are what limits it: those of vectors.
-  static constexpr int kWords = 4 * (kMoving * kAhead + (kShared ? 0 : N - kMoving));
-  static constexpr int kResident = V > 8 || kWords > 24 ? kWords > 40 ? 2 : 3 : 4;
+  static constexpr int kWords = 4 * (kMoving * kAhead + (kShared ? 0 : N - kMoving)) + words_beside<Map, V>();
+  static constexpr int kResident = map_blocks<Map, Acc, V>(V > 8 || kWords > 24 ? kWords > 40 ? 2 : 3 : 4);
 
   // In shared memory: of each input that stays kPlaces vectors.
   template <class... T>

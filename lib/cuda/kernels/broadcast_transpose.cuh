@@ -21,7 +21,7 @@ struct broadcast_transpose {
   using Elements = Pack<V, Inputs, kOnce>;
   static constexpr int N = Inputs::size, kBytes = largest_of<Inputs>::bytes;
   static constexpr int kSide = transpose_side(kBytes), kVectors = kSide / V;
-  static constexpr int kRows = kThreads / kVectors, kItems = kSide / kRows, kResident = 4;
+  static constexpr int kRows = kThreads / kVectors, kItems = kSide / kRows, kResident = map_blocks<Map, Acc, V>(4);
   // Of a line of T in shared memory: four bytes more at least, so that the elements of a column lie in different banks.
   template <class T>
   static constexpr int kLine = kSide + (sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1);

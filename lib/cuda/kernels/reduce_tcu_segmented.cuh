@@ -272,7 +272,7 @@ inline bool on_tensor_cores(const Problem &p, const Device &d) {
       default: return false;
     }
   };
-  if (d.major < 8 || p.n_inputs < 1 || p.gated() || p.second != DType::none) return false;
+  if (d.major < 8 || p.n_inputs < 1 || p.gated() || p.n_more > 0) return false;
   if ((p.op != ReduceOp::sum && p.op != ReduceOp::mean) || !multiplies(p.in[0], p.acc)) return false;
   if (p.expr->is_identity()) return p.n_inputs == 1;
   const TypedExpr map = infer(*p.expr, p.in, p.n_inputs);

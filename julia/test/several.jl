@@ -1,4 +1,4 @@
-# Two results of one read: TCUOps.broadcast_pair.
+# Several results of one read: TCUOps.broadcast_pair, TCUOps.broadcast_several.
 
 @testset "pairs" begin
     tanh_and_slope(x) = (t = tanh(x); (t, one(t) - t * t))
@@ -45,4 +45,38 @@
             @test_throws ArgumentError TCUOps.broadcast_pair(f, x)
         end
     end
+end
+
+@testset "several" begin
+    all_of(f, xs...) = (r = f.(xs...); r isa Tuple && (r = fill(r)); ntuple(i -> map(t -> t[i], r), length(first(r))))
+    function check_several(f, xs...)
+        found, expected = TCUOps.broadcast_several(f, map(x -> x isa Array ? on_device(x) : x, xs)...), all_of(f, xs...)
+        return length(found) == length(expected) && all(map((a, b) -> eltype(a) == eltype(b) && Array(a) ≈ b, found, expected))
+    end
+    derivatives(x) = (t = tanh(x); s = one(t) - t * t; (t, s, -2 * t * s))
+    for T in (Float16, Float32, Float64), shape in SHAPES
+        prod(shape) == 0 || @test check_several(derivatives, sample(T, shape...))
+    end
+    a, b = rand(Float32, 5, 7), rand(Float64, 5)
+    @test check_several((x, y) -> (x + y, x * y, x > y, Int32(3)), a, b)
+    @test check_several((x, y) -> (x, y), a, b)
+    @test check_several((x, s) -> (s * x, x, -x, x * x), a, 2.5f0)
+    x = on_device(a)
+    calls = sum(last, TCUOps.kernel_calls())
+    outs = (similar(x), similar(x, Float64), similar(x, Bool), similar(x, Int32))
+    many = v -> (2v, v * v, v > 0.5f0, ifelse(v > 0.25f0, Int32(1), Int32(-1)))
+    @test TCUOps.broadcast_several!(many, outs, x) === outs
+    @test sum(last, TCUOps.kernel_calls()) == calls + 1
+    @test all(map((found, expected) -> Array(found) ≈ expected, outs, all_of(many, a)))
+    y, z = similar(x), similar(x)
+    TCUOps.broadcast_several!(v -> (v + 1, 2v, 3v), (x, y, z), x)  # the first in place
+    @test Array(x) ≈ a .+ 1 && Array(y) ≈ 2a && Array(z) ≈ 3a
+    u, v, w = similar(x, 3, 7), fill!(similar(x), 0), similar(x, 3, 7)
+    TCUOps.broadcast_several!(e -> (e, -e, 2e), (u, view(v, 1:2:5, :), w), view(x, 1:2:5, :))  # laid out apart
+    expected = (a .+ 1)[1:2:5, :]
+    @test Array(u) ≈ expected && Array(v)[1:2:5, :] ≈ -expected && Array(w) ≈ 2expected && all(iszero, Array(v)[2:2:4, :])
+    @test_throws ArgumentError TCUOps.broadcast_several!(derivatives, (y, z), x)
+    @test_throws DimensionMismatch TCUOps.broadcast_several!(derivatives, (y, z, on_device(rand(3))), x)
+    @test_throws ArgumentError TCUOps.broadcast_several(v -> (v, v, v, v, v), x)
+    @test_throws Exception TCUOps.broadcast_several!(derivatives, (y, z, z), x)  # one on another
 end
