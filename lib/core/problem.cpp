@@ -291,7 +291,7 @@ Problem make_broadcast(const Request &r) {
   Problem p;
   Checked c;
   take_more(r, p);
-  if (p.n_more > 1 && r.n_inputs + p.n_more - 1 > kMaxInputs)  // a kernel has one list of pointers for both
+  if (p.n_more > 1 && r.n_inputs > kMaxInputs + 1 - p.n_more)  // a kernel has one list of pointers for both
     fail(Code::expr, "%d inputs; a map of %d results takes 0 to %d", r.n_inputs, 1 + p.n_more, kMaxInputs + 1 - p.n_more);
   check(r, c, p);
   for (int m = 0; m < std::max(c.rank, c.out.rank); ++m) {

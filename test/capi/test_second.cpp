@@ -294,9 +294,11 @@ TEST_CASE_METHOD(Four, "second: what is refused of several, by name") {
     refused(TCU_ERROR_DTYPE, {good.data, &five, nullptr, 77, 1});
     refused(TCU_ERROR_OVERLAP, {out.data(), &five, nullptr, good.dtype, 1});
     refused(TCU_ERROR_OVERLAP, {x.data(), &five, nullptr, good.dtype, 1});
-    refused(TCU_ERROR_OVERLAP, {more[(i + 1) % 3].data, &five, nullptr, TCU_BOOL, 1});
-    more[i].data = nullptr;
-    fails(TCU_ERROR_NULL, std::string(names[i], std::strlen(names[i]) - 1));
+    const std::string name(names[i], std::strlen(names[i]) - 1);  // which ends the message, or is told beside another
+    more[i] = {more[(i + 1) % 3].data, &five, nullptr, TCU_BOOL, 1};
+    fails(TCU_ERROR_OVERLAP, name);
+    more[i] = good, more[i].data = nullptr;
+    fails(TCU_ERROR_NULL, name);
     more[i] = good;
   }
   o.n_second = 2;
