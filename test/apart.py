@@ -2,6 +2,7 @@
 import concurrent.futures
 import os
 import re
+import signal
 import subprocess
 import time
 
@@ -35,11 +36,15 @@ def run(work, jobs, seconds, **environment):
         start = time.monotonic()
         if ends - start < 5:
             return key, None, 0
-        try:
-            done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment, timeout=ends - start)
-        except subprocess.TimeoutExpired:
-            return key, None, time.monotonic() - start
-        return key, done.stdout + (f"\nexit status {done.returncode}" if done.returncode else ""), time.monotonic() - start
+        # A session of its own, that what the process has begun (compute-sanitizer the program) is stopped with it.
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
+                              start_new_session=True) as process:
+            try:
+                output = process.communicate(timeout=ends - start)[0]
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                return key, None, time.monotonic() - start
+        return key, output + (f"\nexit status {process.returncode}" if process.returncode else ""), time.monotonic() - start
 
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for done in concurrent.futures.as_completed([pool.submit(one, *item) for item in work]):

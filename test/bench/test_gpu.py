@@ -8,6 +8,7 @@ import os
 import stat
 import sys
 import tempfile
+import time
 import unittest
 from contextlib import redirect_stdout
 from unittest import mock
@@ -23,13 +24,21 @@ FAKE = """#!/bin/sh
 case "$*" in
   *bad*) echo "test cases: 1 | 1 failed"; exit 1 ;;
   *dies*) kill -9 $$ ;;
-  *slow*) exec sleep 60 ;;
+  *slow*) sleep 60 & echo $! > "$0.child"; wait ;;
 esac
 echo "All tests passed (7 assertions in 1 test case)"
 """
 FAKE_WARP = """#!/bin/sh
 echo "12 passed, 0 failed"
 """
+
+
+def is_running(pid):
+    try:
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 class Gpu(unittest.TestCase):
@@ -58,6 +67,13 @@ class Gpu(unittest.TestCase):
         self.assertEqual((status, last), (1, "3 passed, 3 failed, 0 skipped"))
         self.assertEqual(summary["assertions"], 7 + 7 + 12)
         self.assertEqual((summary["failed"], summary["no_time"]), (["cuda: bad", "cuda: dies", "cuda: slow"], []))
+        with open(os.path.join(self.root, "test_cuda.child")) as f:
+            child = int(f.read())
+        for _ in range(50):  # what a case that is stopped has begun is stopped with it
+            if not is_running(child):
+                break
+            time.sleep(0.1)
+        self.assertFalse(is_running(child))
 
     def test_some(self):
         self.assertEqual(self.run_with("--case", "so far")[0], 0)
