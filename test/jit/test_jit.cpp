@@ -18,6 +18,7 @@
 #include "cuda/nvrtc.h"
 #include "cuda/rows.h"
 #include "device/params.cuh"
+#include "plan/planner.h"
 
 using namespace tcu;
 using namespace support;
@@ -402,6 +403,28 @@ TEST_CASE("jit: sums and scans of what tensor cores multiply, under every row th
       for (const Sizes &extents : {Sizes{16, 300}, {100, 300}, {1 << 20, 3}}) scan(in, out, extents);
   for (const Kernel &row : cuda::registry()) CHECK((std::string(row.name).find(".tcu.") == std::string::npos || rows.count(row.name)));
   for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
+}
+
+TEST_CASE("rows: a cluster's lines are those that all begin at once, on a device that has clusters") {
+  const auto row = [](DType d, const Sizes &extents, int major = 9, int processors = 132) {
+    Call call;
+    const Problem p = call.tensor(d, extents).tensor(d, extents).expr({Node::input(0)}).scan(ReduceOp::sum, 0, {});
+    Device device = NoBackend().device();
+    device.major = major, device.processors = processors;
+    return std::string(choose(cuda::registry(), p, device)->name);
+  };
+  for (const Sizes &extents : {Sizes{512}, {1000}, {65536}, {65536, 16}, {8192, 256}, {100003}, {262144}}) {
+    CHECK(row(DType::f16, extents) == "scan.cluster");
+    CHECK(row(DType::f16, extents, 8) != "scan.cluster");
+    CHECK(row(DType::f16, extents, 9, 8) != "scan.cluster");
+  }
+  CHECK(row(DType::f32, {262144}) == "scan.lookback");      // more than 16 blocks of 512 threads
+  CHECK(row(DType::f16, {262144, 16}) == "scan.lookback");  // more blocks than begin at once
+  CHECK(row(DType::f16, {100003, 4}) == "scan.lookback");   // lines that begin anywhere
+  CHECK(row(DType::f16, {500, 4}) == "scan.tiles");
+  CHECK(row(DType::f16, {1024, 1 << 18}) == "scan.tiles");
+  CHECK(row(DType::f16, {65536}, 12) == "scan.cluster");    // eight blocks
+  CHECK(row(DType::f16, {262144}, 12) == "scan.lookback");
 }
 
 TEST_CASE("jit: constants and scalars are not part of the code") {
