@@ -45,7 +45,7 @@ end
 
 const NODE_INPUT, NODE_SCALAR, NODE_CONSTANT, NODE_OP, NODE_CAST = Int32(1), Int32(2), Int32(3), Int32(4), Int32(5)
 const SCAN_EXCLUSIVE, SCAN_REVERSE, SCAN_SEGMENTED = 0x00000001, 0x00000002, 0x00000004
-const MAX_RANK, MAX_INPUTS, MAX_NODES = 64, 16, 256
+const MAX_RANK, MAX_INPUTS, MAX_NODES, MAX_RESULTS = 64, 16, 256, 4
 
 # ---- the tables ----
 
@@ -107,9 +107,9 @@ mutable struct Call
     second::Vector{CTensor}        # results beside the first
     options::Vector{COptions}
     Call(context::Context) = new(context, Vector{CTensor}(undef, 1), Vector{CTensor}(undef, MAX_INPUTS), 0,
-        Vector{Int64}(undef, 2 * MAX_RANK * (MAX_INPUTS + 2)), 0, Vector{CScalar}(undef, MAX_NODES), 0, 0, 0, Any[], Any[],
+        Vector{Int64}(undef, 2 * MAX_RANK * (MAX_INPUTS + MAX_RESULTS)), 0, Vector{CScalar}(undef, MAX_NODES), 0, 0, 0, Any[], Any[],
         "", false, NOWHERE, Vector{Int32}(undef, MAX_RANK), Vector{CScalar}(undef, 3),
-        Vector{Float64}(undef, 1), Vector{CTensor}(undef, 3), Vector{COptions}(undef, 1))
+        Vector{Float64}(undef, 1), Vector{CTensor}(undef, MAX_RESULTS - 1), Vector{COptions}(undef, 1))
 end
 
 const CALLS = Call[]

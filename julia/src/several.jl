@@ -1,7 +1,5 @@
 # Several results of one read: a function that returns some numbers, broadcast into as many arrays.
 
-const MAX_RESULTS = 4
-
 "A function that returns a tuple. On symbols it leaves all its values on one tape (`leave_all`, called by `record_call`)."
 struct Several{F}
     f::F
@@ -12,7 +10,10 @@ leave_all(@nospecialize(x)) = throw(Unrecordable("it returns a $(typeof(x)), and
 function leave_all(results::Tuple)
     2 <= length(results) <= MAX_RESULTS || throw(Unrecordable("it returns $(length(results)) values, and must return 2 to $MAX_RESULTS"))
     symbols = Any[lift(Bool, r) for r in results]
-    return symbol(Tuple{Any[symbol_type(s) for s in symbols]...}, reduce(vcat, Any[tape_of(s) for s in symbols]))
+    tape = reduce(vcat, Any[tape_of(s) for s in symbols])::Vector{CNode}
+    length(tape) <= MAX_NODES || throw(Unrecordable(
+        "its results have more than $MAX_NODES nodes together; take fewer at a time, or keep a part that is used twice in an array"))
+    return symbol(Tuple{Any[symbol_type(s) for s in symbols]...}, tape)
 end
 
 several_tree(f, xs...) = tree(Several(f), xs...)
@@ -34,6 +35,7 @@ function run_several!(@nospecialize(outs::Tuple), @nospecialize(bc::Broadcasted)
     count_outside(string("broadcast_several: ", failure))
     GC.@preserve outs bc begin
         tuples = Broadcast.materialize(host_tree(bc))
+        tuples isa AbstractArray || (tuples = fill(tuples))  # of no dimensions
         for (i, out) in enumerate(outs)
             copyto!(hostview(out), map(t -> t[i], tuples))
         end

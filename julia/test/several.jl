@@ -75,6 +75,31 @@ end
     TCUOps.broadcast_several!(e -> (e, -e, 2e), (u, view(v, 1:2:5, :), w), view(x, 1:2:5, :))  # laid out apart
     expected = (a .+ 1)[1:2:5, :]
     @test Array(u) ≈ expected && Array(v)[1:2:5, :] ≈ -expected && Array(w) ≈ 2expected && all(iszero, Array(v)[2:2:4, :])
+    w = similar(x)
+    for t in (y, z, w)
+        fill!(t, 9)
+    end
+    TCUOps.broadcast_several!(e -> (e, 2e, 3e), map(t -> view(t, 1:2:5, :), (y, z, w)), view(x, 1:2:5, :))  # alike, with gaps
+    for (t, k) in ((y, 1), (z, 2), (w, 3))
+        @test Array(t)[1:2:5, :] ≈ k * expected && all(==(9), Array(t)[2:2:4, :])
+    end
+    TCUOps.broadcast_several!(e -> (e, -e, 2e), map(transpose, (y, z, w)), transpose(x))
+    @test Array(y) ≈ a .+ 1 && Array(z) ≈ -(a .+ 1) && Array(w) ≈ 2 .* (a .+ 1)
+    @test check_several(e -> (e, e, e, e), a)
+    @test check_several(e -> (real(e), imag(e), abs2(e)), rand(ComplexF32, 9))
+    none = TCUOps.broadcast_several(derivatives, on_device(zeros(Float32, 0, 3)))
+    @test map(size, none) == ((0, 3), (0, 3), (0, 3)) && map(eltype, none) == (Float32, Float32, Float32)
+    branches(v) = v > 0 ? (v, one(v), zero(v)) : (-v, -one(v), v)
+    long(v) = (t = foldl((s, i) -> s * v + i, 1:50; init = v); (t, t + 1, t + 2))  # each can be recorded, all together not
+    for f in (branches, long), data in (a .- 0.5f0, fill(0.25f0))
+        if DEVICE === :cpu
+            @test check_several(f, data)
+        else
+            @test_throws ArgumentError TCUOps.broadcast_several(f, on_device(data))
+        end
+    end
+    @test_throws ArgumentError TCUOps.broadcast_several(v -> (v,), x)
+    @test_throws ArgumentError TCUOps.broadcast_several(sin, x)
     @test_throws ArgumentError TCUOps.broadcast_several!(derivatives, (y, z), x)
     @test_throws DimensionMismatch TCUOps.broadcast_several!(derivatives, (y, z, on_device(rand(3))), x)
     @test_throws ArgumentError TCUOps.broadcast_several(v -> (v, v, v, v, v), x)
