@@ -161,7 +161,8 @@ TEST_CASE("fuzz: random descriptors, half of them broken") {
     check_written(c.out, before, ok && run, text + "the output");
     int written = 0;
     for (int i = 0; i < int(more_before.size()); ++i)
-      written += check_written(c.more[size_t(i)], more_before[size_t(i)], ok && run && i < c.n_given(), text + "output " + std::to_string(i + 2));
+      written += check_written(c.more[size_t(i)], more_before[size_t(i)], ok && run && i < c.n_given(),
+                               text + "output " + std::to_string(i + 2));
     if (written == 0) continue;
     if (c.family == Family::map) {
       ++of_maps[written - 1];

@@ -327,7 +327,10 @@ TEST_CASE("jit: functions differ by what their results are and by how these are 
     Call call;
     call.tensor(DType::f32, {100}).tensor(DType::f32, {100}).expr(nodes);
     for (DType d : more) call.result(d);
-    sources.insert(tasks_of(call.map()).at(0).source);
+    const std::string source = tasks_of(call.map()).at(0).source;
+    CHECK((source.find("Identity<") == std::string::npos) == !more.empty());
+    CHECK((source.find("Several<") != std::string::npos) == !more.empty());
+    sources.insert(source.substr(source.find('\n')));  // but for the name
   };
   const Node x = Node::input(0), minus = Node::op(Op::neg);
   add({x}, {});
@@ -341,8 +344,6 @@ TEST_CASE("jit: functions differ by what their results are and by how these are 
   add({x, x, x, minus}, {stored[0], stored[0]});
   add({x, minus, x, x}, {stored[0], stored[0]});
   CHECK(sources.size() == 10);
-  const auto has = [](const std::string &source, const char *what) { return source.find(what) != std::string::npos; };
-  for (const std::string &source : sources) CHECK(has(source, "Identity<") != has(source, "Several<"));
 }
 
 TEST_CASE("jit: the pointers of a third and fourth result count for the size of the parameters") {
