@@ -36,7 +36,8 @@ struct Ship {
   }
   template <unsigned kOnce>
   void shifted() const {
-    add<broadcast_shifted<Map, Result, Out, int32_t, kOnce>>("broadcast_shifted", bits(kOnce));
+    add<broadcast_shifted<Map, Result, Out, int32_t, kOnce, false>>("broadcast_shifted", bits(kOnce), "false");
+    add<broadcast_shifted<Map, Result, Out, int32_t, kOnce, true>>("broadcast_shifted", bits(kOnce), "true");
   }
   template <unsigned kOnce, unsigned kStays>
   void periodic() const {

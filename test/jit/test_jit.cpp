@@ -407,13 +407,21 @@ TEST_CASE("jit: sums and scans of what tensor cores multiply, under every row th
 }
 
 TEST_CASE("rows: a cluster's lines are those that all begin at once, on a device that has clusters") {
-  const auto row = [](DType d, const Sizes &extents, int major = 9, int processors = 132) {
+  const auto row_along = [](int dim, DType d, const Sizes &extents, int major, int processors) {
     Call call;
-    const Problem p = call.tensor(d, extents).tensor(d, extents).expr({Node::input(0)}).scan(ReduceOp::sum, 0, {});
+    const Problem p = call.tensor(d, extents).tensor(d, extents).expr({Node::input(0)}).scan(ReduceOp::sum, dim, {});
     Device device = NoBackend().device();
     device.major = major, device.processors = processors;
     return std::string(choose(cuda::registry(), p, device)->name);
   };
+  const auto row = [&](DType d, const Sizes &extents, int major = 9, int processors = 132) { return row_along(0, d, extents, major, processors); };
+  const auto across = [&](DType d, const Sizes &extents, int major = 9) { return row_along(1, d, extents, major, 132); };
+  CHECK(across(DType::i32, {248, 204}) == "scan.cluster");
+  CHECK(across(DType::i32, {248, 204}, 8) != "scan.cluster");
+  CHECK(across(DType::f32, {248, 100}) != "scan.cluster");      // few steps
+  CHECK(across(DType::bf16, {98, 5361}) == "scan.cluster");     // rows that are no words of 16 bytes
+  CHECK(across(DType::bf16, {96, 5361}) == "scan.columns");
+  CHECK(across(DType::bf16, {118, 38896}) == "scan.columns");   // too much for so few in a nanosecond
   for (const Sizes &extents : {Sizes{512}, {1000}, {65536}, {65536, 16}, {8192, 256}, {100003}, {262144}}) {
     CHECK(row(DType::f16, extents) == "scan.cluster");
     CHECK(row(DType::f16, extents, 8) != "scan.cluster");

@@ -64,6 +64,9 @@ TCU_FN constexpr int map_blocks(int most, int threads = kThreads) {
   return most;
 }
 
+// Whether an element takes so little that registers leave room for all of a multiprocessor's threads.
+template <class Map, class Acc> inline constexpr bool is_light = Map::Inputs::size <= 3 && sizeof(Acc) <= 4;
+
 // The i-th number that the expression takes by value.
 template <class T, class P>
 TCU_FN T parameter(const P &p, int i) {

@@ -15,7 +15,7 @@ template <class Map, class Acc, class Out, class Index, unsigned kOnce>
 struct broadcast_dense {
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, V = kVector<Inputs, Out>;
-  static constexpr int kResident = map_blocks<Map, Acc, V>(N <= 3 && sizeof(Acc) <= 4 ? 8 : 4);  // registers are what limits it
+  static constexpr int kResident = map_blocks<Map, Acc, V>(is_light<Map, Acc> ? 8 : 4);  // registers are what limits it
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {

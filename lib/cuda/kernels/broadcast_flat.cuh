@@ -15,7 +15,7 @@ struct broadcast_flat {
   static constexpr int V = kVector<typename Map::Inputs, Out>;
   static constexpr int N = Map::Inputs::size;
   static constexpr int kMostThreads = words_beside<Map, V>() > 0 ? kThreads : 1024;
-  static constexpr int kResident = map_blocks<Map, Acc, V>((N <= 3 && sizeof(Acc) <= 4 ? 2048 : 1024) / kMostThreads);  // registers limit it
+  static constexpr int kResident = map_blocks<Map, Acc, V>((is_light<Map, Acc> || is_identity<Map> ? 2048 : 1024) / kMostThreads);  // registers limit it
 
   template <int W>
   using Elements = Pack<W, typename Map::Inputs>;

@@ -15,7 +15,7 @@ template <class Map, class Acc, class Out, class Index, int V, unsigned kOnce>
 struct broadcast_general {
   using Elements = Pack<V, typename Map::Inputs, kOnce>;
   static constexpr int N = Map::Inputs::size;
-  static constexpr int kResident = map_blocks<Map, Acc, V>(N <= 3 && sizeof(Acc) <= 4 ? 8 : 4);  // registers are what limits it
+  static constexpr int kResident = map_blocks<Map, Acc, V>(is_light<Map, Acc> ? 8 : 4);  // registers are what limits it
 
   // Where step `at` lies: offsets without the fastest mode, and the element along that.
   template <class P>

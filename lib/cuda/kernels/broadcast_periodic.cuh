@@ -14,7 +14,7 @@ struct broadcast_periodic {
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, V = kVector<Inputs, Out>;
   static constexpr int kAhead = N <= 2 ? 3 : 2;  // steps under way at once
-  static constexpr int kResident = map_blocks<Map, Acc, V>(N <= 3 && sizeof(Acc) <= 4 ? 4 : 2);  // registers are what limits it
+  static constexpr int kResident = map_blocks<Map, Acc, V>(is_light<Map, Acc> ? 4 : 2);  // registers are what limits it
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {

@@ -20,8 +20,8 @@
 
 namespace tcu::cuda {
 // Blocks that spill nothing.
-TCU_FN constexpr int tensor_resident(int inputs, int element_bytes, int sum_bytes) {
-  return inputs > 1 || element_bytes == 4 || sum_bytes > 4 ? 3 : 4;
+TCU_FN constexpr int tensor_resident(int inputs, bool float8, int element_bytes, int sum_bytes) {
+  return inputs > 1 || float8 || element_bytes == 4 || sum_bytes > 4 ? 3 : 4;
 }
 inline constexpr int kTensorItems = 8;                                       // pieces of a thread's segments that are in flight
 TCU_FN constexpr int tensor_round(int inputs) { return kTensorItems / inputs; }  // the same of a long segment, beside as many weights
@@ -38,7 +38,7 @@ struct reduce_tcu_segmented {
   using Sums = RowSums<T>;
   static constexpr bool kWeighted = Map::Inputs::size == 2;
   static constexpr int kItems = kTensorItems, kRound = tensor_round(Map::Inputs::size), E = 16 / int(sizeof(T));
-  static constexpr int kResident = tensor_resident(Map::Inputs::size, sizeof(T), sizeof(State));
+  static constexpr int kResident = tensor_resident(Map::Inputs::size, is_short_float<T> && sizeof(T) == 1, sizeof(T), sizeof(State));
   static constexpr bool kHasPairs = sizeof(T) < 4, kHasSingles = is_short_float<T> && !kWeighted && !kDense;
 
   // A segment, whose pieces lie in memory from `from` on, `ahead` elements before its first.
@@ -342,7 +342,7 @@ struct ReduceTcuSegmented {
     const auto few = [&] { return round * c.lanes < n && p.kept() * c.lanes < d.processors * 1024; };
     while (c.lanes < kThreads && (4 * round * c.lanes <= n || few())) c.lanes *= 2;
     c.grid = persistent_grid("reduce.tcu.segmented", p, d, ceil_div(p.kept(), kThreads / c.lanes));
-    const int64_t units = n / (round * kThreads), resident = d.processors * tensor_resident(p.n_inputs, bytes_of(p.in[0]), bytes_of(p.acc));
+    const int64_t units = n / (round * kThreads), resident = d.processors * tensor_resident(p.n_inputs, is_float8(p.in[0]), bytes_of(p.in[0]), bytes_of(p.acc));
     if (c.lanes == kThreads && p.kept() < resident && units > 1) {
       c.split = ReduceSplit::parts_for(p.kept(), resident, units);
       c.grid = p.kept() * c.split;

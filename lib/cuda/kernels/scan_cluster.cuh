@@ -96,6 +96,7 @@ struct scan_cluster {
 
 #if !defined(__CUDACC__)
 #include "kernels/scan_across.cuh"
+#include "kernels/scan_columns.cuh"
 
 namespace tcu::cuda::rows {
 
@@ -129,12 +130,21 @@ struct ScanCluster {
   // What all begins at once, or nearly. Of 246 scans of 512 to 262144 float16, float32, float64, one to 1024 lines, on an H200 this row is
   // faster than scan.tiles and scan.lookback in those to which this says yes, 0.49 to 1.02 of their time, but for a few of the others.
   static bool suits(const Problem &p, const Device &d) {
+    if (!ScanLines::contiguous(p)) return reads_across(p, d);
     if (!whole(p) || pieces_of_line(p) < 64) return false;
     const LaunchConfig c = configure(p, d);
     const int64_t has = c.detail * c.block * c.variant, threads = c.grid * c.block;
     const bool idle = 2 * has > 3 * pieces_of_line(p);
     const int each = c.block > 512 && c.variant > 1 ? 0 : c.block > kFewest || idle ? 512 : c.cluster == kMostInCluster ? 1024 : 2048;
     return threads <= int64_t(d.processors) * each;
+  }
+  // Lines that lie side by side, of each of which a warp reads an element here and there: some 30 in a nanosecond, so that a few hundred lines
+  // are done before other rows have handed on what comes before their second tile. Of 22 such scans (random_41) of 32,000 to 525,000 elements
+  // and 160 steps and more this row took 0.45 to 1.06 of the others' time, but for two of 300,000 whose tiles scan.columns copies whole.
+  static bool reads_across(const Problem &p, const Device &d) {
+    const int64_t n = fastest(p, Role::S)->extent, elements = n * p.kept();
+    const bool by_machine = ScanColumns::accepts(p, d) && ScanColumns::shape(p, d).by_machine;
+    return n >= 160 && elements <= (by_machine ? 1 << 18 : 600000);
   }
   // One piece a thread while that leaves no processor more than 512 threads.
   static LaunchConfig configure(const Problem &p, const Device &d) {
