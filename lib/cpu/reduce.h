@@ -29,6 +29,7 @@ struct ReducePlan {
   DType acc;
   int acc_bytes;
   int64_t parts;
+  int64_t abreast = 1;  // kept boxes that are folded side by side
   int64_t tile, kept_box;  // elements of a box, and of its kept modes
   std::vector<DType> inputs;
 

@@ -124,6 +124,43 @@ TEST_CASE("a long float32 sum is exact to 1e-6, and the same for any number of t
   omp_set_num_threads(threads);
 }
 
+// Several kept boxes before the next reduced one: they are folded side by side (ReducePlan::abreast), by threads that start anywhere.
+TEST_CASE("kept boxes side by side: operands in place and computed, values and positions, any number of threads") {
+  struct Kept {
+    Sizes extents;
+    std::vector<int32_t> dims;
+  };
+  const Kept shapes[] = {{{16, 33, 17, 41, 5}, {0, 2, 4}}, {{4111, 9, 7}, {1, 2}}, {{16, 700, 40}, {0, 2}}, {{3, 1100, 3, 37, 3}, {0, 2, 4}}};
+  const int threads = omp_get_max_threads();
+  Rng rng(21);
+  for (const Kept &s : shapes)
+    for (const DType d : {DType::f32, DType::f16, DType::i32}) {
+      Tensor in(d, s.extents, dense(s.extents));
+      in.fill([&](const Sizes &) { return double(pick(rng, 0, 9)); });
+      Sizes kept = s.extents;
+      for (int32_t dim : s.dims) kept[size_t(dim)] = 1;
+      for (const OpCase &what : {ops[0], ops[2], ops[8]}) {
+        Tensor out(DType::i64, kept, dense(kept));
+        const tcu::TensorView view = in.view();
+        tcu::Request r;
+        r.out = out.view(), r.n_inputs = 1, r.inputs = &view;
+        const tcu::Problem p = tcu::make_reduce(r, what.op, int(s.dims.size()), s.dims.data());
+        tcu::Execution e;
+        e.at.out = r.out.data, e.at.in[0] = view.data, e.alpha = number(tcu::is_arg(what.op) ? DType::i64 : p.acc, 1);
+        const auto expected = oracle::reduce(what.fold, {in.as_doubles()}, s.dims, [](const std::vector<double> &x) { return x[0]; });
+        for (int n : {1, 2, 3, 5}) {
+          omp_set_num_threads(n);
+          CAPTURE(tcu::info(what.op).name, p.pattern(), tcu::info(d).name, n);
+          on_every_row(p, out, e, [&](const char *row) {
+            CAPTURE(row);
+            compare(out, expected);
+          });
+        }
+      }
+    }
+  omp_set_num_threads(threads);
+}
+
 TEST_CASE("NaN, infinities and the first best") {
   const float inf = INFINITY, nan = NAN;
   for (int64_t n : {1, 2, 63, 64, 65, 129, 5000, 300000}) {
