@@ -220,7 +220,9 @@ TEST_CASE("cuda: long scans between tensors that are turned against each other",
         tcu_plan_info_t info = TCU_PLAN_INFO_INIT;
         REQUIRE(tcu_plan_scan(&plan, context(), &o, TCU_REDUCE_SUM, nullptr, 1, &v, shape.dim, &options) == TCU_OK);
         REQUIRE(tcu_plan_info(plan, &info) == TCU_OK);
-        CHECK(std::string(info.kernel) == "scan.lookback");  // scan.general takes 78 times as long for 5 lines of 201355 (H200)
+        // scan.general takes 78 times as long for 5 lines of 201355 (H200)
+        const std::string row = info.kernel;
+        CHECK((row == "scan.lookback" || row == "scan.cluster"));
         REQUIRE(tcu_plan_destroy(plan) == TCU_OK);
         on_every_kernel("scan", out, scan(oracle::Fold::sum, shape.extents, in.values(), how, 0), options, runs, in.text(),
                         [&](const tcu_options_t &with) {

@@ -118,15 +118,17 @@ struct ReduceSmall : ReduceContiguous {
     const bool rows = modes == 1 || (p.n_inputs == 1 && r.extent >= 6 && p.kept() >= 1500 && !ReduceRows::accepts(p));
     return rows && (ReduceStaged::accepts(p) || !jumps_along(p, r));
   }
-  // One row an output, and vectors throughout; through shared memory rather than by lanes that have nothing to read.
-  static bool whole(const Problem &p) {
+  // One row an output, and vectors throughout; through shared memory rather than by lanes that have nothing to read, and where rows are lines of
+  // 128 bytes and their results more than the L2 cache keeps (2^30 float16 503 to 505 us for 506).
+  static bool whole(const Problem &p, const Device &d) {
     if (!ReduceRows::accepts(p) || p.modes.n_of(Role::R) != 1 || p.reduced() % vector_of(p, false) != 0) return false;
     if (!ReduceStaged::accepts(p)) return true;
     const int64_t vectors = p.reduced() / vector_of(p, false);
+    if (vectors == 8 && bytes_of(p.in[0]) == 2 && ReduceStaged::floods(p, d)) return false;
     return (vectors & (vectors - 1)) == 0 && !(vectors == 2 && kind_of(p.in[0]) == Kind::Float && bytes_of(p.in[0]) == 1);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
-    if (!whole(p)) {
+    if (!whole(p, d)) {
       if (!ReduceStaged::accepts(p)) return configure_lanes("reduce.small", p, d, lanes_for(p, d, kLanes));
       LaunchConfig c = ReduceStaged::configure(p, d);
       c.variant = 2;
