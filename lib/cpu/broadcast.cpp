@@ -57,6 +57,7 @@ void launch_broadcast(const Plan &plan, const Execution &e, Backend &) {
   const Scratch scratch(threads, Machine::bytes(program, tile));
   split(threads, tiles, [&](int thread, int64_t first, int64_t last) {
     Machine machine(program, numbers, b.inputs.data(), tile, scratch.zone(thread));
+    const int64_t piece = b.stream ? std::max<int64_t>(kStreamPieceBytes / program.widest, 64) : tile, line = 64 / bytes;
     Walk walk = Walk::over(g, any_axis);
     walk.seek(g, first);
     const char *at[kMaxOperands], *next[kMaxOperands];  // the operands of this tile and of the next one
@@ -66,23 +67,39 @@ void launch_broadcast(const Plan &plan, const Execution &e, Backend &) {
       walk.offsets(g, operands, offset);
       for (int k = 0; k < operands; ++k) to[k] = base[k] + offset[k] * size[k];
     };
+    // What follows at once is fetched a little ahead, however large the tile.
+    const auto fetched = [&](int i, int64_t elements) {
+      const int64_t bytes = elements * size[1 + i];
+      return next[1 + i] == at[1 + i] + bytes ? at[1 + i] + std::min(bytes, kStreamAheadBytes) : next[1 + i];
+    };
     locate(at);
     for (int64_t t = first; t < last; ++t, std::copy_n(next, operands, at)) {
       const Box box(g, walk);
       walk.next(g);
       locate(next);
       char *const out = const_cast<char *>(at[0]);
+      const bool pieces = b.stream && box.flat(0);
+      machine.in_pieces(pieces ? std::min(tile, piece + line) : tile);
       Ahead ahead;
       for (int i = 0; i < p.n_inputs; ++i)
-        if (machine.load(i, box, 1 + i, at[1 + i]) && t + 1 < last) ahead.add(next[1 + i]);
+        if (machine.load(i, box, 1 + i, at[1 + i]) && t + 1 < last) ahead.add(fetched(i, box.elements));
       if (program.n_inputs > p.n_inputs) machine.load(p.n_inputs, box, 0, out);
+      const auto more = [&](int i, int64_t done) {
+        return static_cast<char *>(e.at.more[i]) + ((out - base[0]) / bytes + done) * bytes_of(p.more[i]);
+      };
+      if (pieces) {
+        // The first piece ends where a cache line does.
+        int64_t n = std::min(box.elements, piece + int64_t(-reinterpret_cast<uintptr_t>(out) & 63) / bytes);
+        for (int64_t done = 0; done < box.elements; n = std::min(piece, box.elements - done)) {
+          table().stream(out + done * bytes, machine.run(machine.tile(), n), n * bytes, ahead.from(done * bytes));
+          for (int i = 0; i < p.n_more; ++i) table().stream(more(i, done), machine.more(i), n * bytes_of(p.more[i]), {});
+          machine.advance(n), done += n;
+        }
+        continue;
+      }
       void *const to = direct && box.flat(0) ? out : machine.tile();
       store(box, 0, out, machine.run(to, box.elements), int(bytes), b.stream, ahead);
-      for (int i = 0; i < p.n_more; ++i) {
-        const int size_of_more = bytes_of(p.more[i]);
-        char *const to_more = static_cast<char *>(e.at.more[i]) + (out - base[0]) / bytes * size_of_more;
-        store(box, 0, to_more, machine.more(i), size_of_more, b.stream);
-      }
+      for (int i = 0; i < p.n_more; ++i) store(box, 0, more(i, 0), machine.more(i), bytes_of(p.more[i]), b.stream);
     }
     flush_streams();
   });

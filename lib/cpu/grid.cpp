@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "cpu/table.h"
+
 namespace tcu::cpu {
 
 Grid Grid::of(const Modes &modes, int n_operands) {
@@ -55,10 +57,7 @@ template <int N> void copy_line(void *to, int64_t to_stride, const void *from, i
   if (to_stride == 1 && from_stride == 1) {
     std::memcpy(o, s, size_t(n) * N);
   } else if (to_stride == 1 && from_stride == 0) {
-    const int64_t few = std::min<int64_t>(n, 16);
-    const B v = *s;
-    for (int64_t i = 0; i < few; ++i) o[i] = v;
-    repeat(o, few, n, N);
+    table().fill(o, s, n, N);
   } else if (to_stride == 1) {
     for (int64_t i = 0; i < n; ++i) o[i] = s[i * from_stride];
   } else if (from_stride == 1) {

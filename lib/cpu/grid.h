@@ -120,6 +120,12 @@ struct Box {
     }
     return true;
   }
+  // Whether all of them are one element of operand k.
+  bool constant(int k) const {
+    for (int i = 0; i < n; ++i)
+      if (axis[i]->stride[k] != 0) return false;
+    return true;
+  }
 };
 
 // Makes n elements at `to` equal to the first `done` of them, over and over: twice as many each time, by memcpy, which knows the machine.

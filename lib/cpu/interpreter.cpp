@@ -65,12 +65,13 @@ size_t Machine::bytes(const Program &p, int64_t tile) {
 
 Machine::Machine(const Program &p, const Numbers &numbers, const DType *dtypes, int64_t tile, char *zone) : program_(&p) {
   const size_t each = slot_bytes(p, tile);
+  piece_ = tile;
   for (int i = 0; i < p.n_slots(); ++i) slots_[i] = zone + size_t(i) * each;
   result_ = zone + size_t(p.n_slots()) * each;
   for (int i = 0; i < p.n_inputs; ++i) {
     copies_[i] = static_cast<char *>(slots_[i]);
     input_bytes_[i] = bytes_of(dtypes[i]);
-    cached_[i] = nullptr;
+    cached_[i] = nullptr, step_[i] = input_bytes_[i];
   }
   for (int i = 0; i < int(p.parameters.size()); ++i) {
     char *to = static_cast<char *>(slots_[p.parameter_slot(i)]);
@@ -81,13 +82,17 @@ Machine::Machine(const Program &p, const Numbers &numbers, const DType *dtypes, 
 }
 
 bool Machine::load(int i, const Box &box, int k, const void *memory) {
+  step_[i] = input_bytes_[i];
   if (box.flat(k)) {
     slots_[i] = const_cast<void *>(memory);
     return true;
   }
   slots_[i] = copies_[i];
+  const bool one = box.constant(k) && piece_ < box.elements;
+  if (one) step_[i] = 0;
   if (cached_[i] == memory && cached_box_[i].same_shape(box)) return false;
-  gather(box, k, copies_[i], memory, input_bytes_[i]);
+  if (one) table().fill(copies_[i], memory, piece_, input_bytes_[i]);
+  else gather(box, k, copies_[i], memory, input_bytes_[i]);
   cached_[i] = memory;
   cached_box_[i].n = box.n;
   std::copy_n(box.extent, box.n, cached_box_[i].extent);

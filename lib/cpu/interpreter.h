@@ -42,6 +42,12 @@ class Machine {
   bool load(int i, const Box &box, int k, const void *memory);
   void point(int i, const void *tile) { slots_[i] = const_cast<void *>(tile); }
 
+  // A box may be computed in pieces of at most so many elements: an operand that is one number in it is then repeated no further.
+  void in_pieces(int64_t most) { piece_ = most; }
+  void advance(int64_t n) {
+    for (int i = 0; i < program_->n_inputs; ++i) slots_[i] = static_cast<char *>(slots_[i]) + n * step_[i];
+  }
+
   // Computes n elements to `out` if the program computes anything, and returns where the result is.
   void *run(void *out, int64_t n) {
     if (!program_->computes()) return slots_[program_->result];
@@ -56,7 +62,8 @@ class Machine {
   const Program *program_;
   void *slots_[2 * kMaxNodes + 4 * kMaxInputs + 64];
   char *copies_[kMaxInputs + 2];
-  int input_bytes_[kMaxInputs + 2];
+  int input_bytes_[kMaxInputs + 2], step_[kMaxInputs + 2];  // bytes from one element of a tile to the next
+  int64_t piece_;
   const void *cached_[kMaxInputs + 2];
   Box cached_box_[kMaxInputs + 2];
   void *result_;

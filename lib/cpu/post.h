@@ -25,8 +25,12 @@ void store(const Box &box, int k, void *memory, const void *from, int bytes, boo
 // line that is overwritten need not be read. On two cores of an EPYC (Zen 3) an add of a row to 64 MiB takes two thirds of the
 // time that ordinary stores take, if the next tile is fetched meanwhile; without that nine tenths.
 inline constexpr int64_t kStreamBytes = 8 << 20;
-// A streamed tile. Measured with the next tile fetched meanwhile: 2 and 4 KiB are equally fast, 8 KiB 10 % slower, 16 KiB 35 %
-// (tile, inputs and what is fetched no longer share an L1 of 32 KiB).
-inline constexpr int64_t kStreamTileBytes = 4 * 1024;
+// A streamed tile is written as it is computed, in pieces: a burst of stores past the caches fills the store queue, and what the next
+// tile stores waits behind it (Zen 5: 4 KiB at once and then 784 numbers to repeat took 90 ns more). An add of a column and a row to
+// 64 MiB takes two threads 0.83 ms instead of 1.12, to 4001 x 4099 0.92 instead of 1.92. Tiles of 4 and 16 KiB were up to 20 % slower
+// than 8, pieces of 2 KiB up to 5 %.
+inline constexpr int64_t kStreamTileBytes = 8 * 1024, kStreamPieceBytes = 1024;
+// What follows at once is fetched so far ahead; tile, inputs and what is fetched share L1.
+inline constexpr int64_t kStreamAheadBytes = 4 * 1024;
 
 }  // namespace tcu::cpu

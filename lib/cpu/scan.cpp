@@ -114,6 +114,15 @@ void LineScanner::scan(const Walk &kept, int64_t first, int64_t last, void *carr
 
     const int64_t lanes = lanes_of(box), rows = g.axis[r_.s].count == 1 ? g.axis[r_.s].extent : box.elements / lanes;
     const int64_t line = lanes * rows, outer = box.elements / line;
+    if (flat && stream_ && !gate && outer == 1 && lanes == 1 && !post_.computes()) {  // in pieces, as a broadcast
+      const int64_t piece = kStreamPieceBytes / r_.acc_bytes;
+      for (int64_t done = 0; done < rows; done += piece) {
+        const int64_t n = std::min(piece, rows - done), at = done * r_.acc_bytes;
+        r_.folds.scan(scanned_, from + at, 1, n, carry, p_.scan.exclusive);
+        table().stream(out + at, scanned_, n * r_.acc_bytes, next.from(at));
+      }
+      continue;
+    }
     for (int64_t o = 0; o < outer; ++o) {
       void *c = carry;
       if (outer > 1) c = std::memcpy(again_, carry, size_t(lanes * r_.acc_bytes));

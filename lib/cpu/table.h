@@ -39,6 +39,11 @@ struct Ahead {
   void add(const void *memory) {
     if (n < 4) at[n++] = static_cast<const char *>(memory);
   }
+  Ahead from(int64_t bytes) const {
+    Ahead a = *this;
+    for (int k = 0; k < n; ++k) a.at[k] += bytes;
+    return a;
+  }
 };
 
 struct Table {
@@ -48,6 +53,8 @@ struct Table {
   ArgFolds arg[2][kDTypeEnd];                  // argmax, argmin
   // Copy past the caches. flush_streams() comes before another thread may be told that the data is there.
   void (*stream)(void *to, const void *from, int64_t bytes, const Ahead &ahead) = nullptr;
+  // n elements of 1, 2, 4, 8 or 16 bytes, all equal to the one at `from`.
+  void (*fill)(void *to, const void *from, int64_t n, int bytes) = nullptr;
 };
 const Table &table();
 void flush_streams();

@@ -1,4 +1,4 @@
-// Copies a tile past the caches, per SIMD target.
+// Copies a tile past the caches, and fills one, per SIMD target.
 #include "cpu/targets.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/tile_stream.cpp"
@@ -34,7 +34,34 @@ void stream(void *to, const void *from, int64_t bytes, const Ahead &ahead) {
   std::memcpy(o + i, s + i, size_t(bytes - i));
 }
 
-void fill(Table &t) { t.stream = stream; }
+// In whole vectors: what is stored just after a tile was streamed waits in the store queue behind it, and each store takes a place there.
+template <class T> void fill_with(uint8_t *o, const void *from, int64_t bytes) {
+  const hn::ScalableTag<uint8_t> d;
+  const hn::Repartition<T, decltype(d)> dt;
+  T value;
+  std::memcpy(&value, from, sizeof value);
+  const auto v = hn::BitCast(d, hn::Set(dt, value));
+  const int64_t lanes = int64_t(hn::Lanes(d));
+  if (bytes < lanes) {
+    for (int64_t i = 0; i < bytes; i += sizeof(T)) std::memcpy(o + i, &value, sizeof value);
+    return;
+  }
+  for (int64_t i = 0; i + lanes <= bytes; i += lanes) hn::StoreU(v, d, o + i);
+  hn::StoreU(v, d, o + bytes - lanes);
+}
+void fill(void *to, const void *from, int64_t n, int bytes) {
+  uint8_t *const o = static_cast<uint8_t *>(to);
+  switch (bytes) {
+    case 1: return fill_with<uint8_t>(o, from, n);
+    case 2: return fill_with<uint16_t>(o, from, 2 * n);
+    case 4: return fill_with<uint32_t>(o, from, 4 * n);
+    case 8: return fill_with<uint64_t>(o, from, 8 * n);
+    default:
+      for (int64_t i = 0; i < n; ++i) std::memcpy(o + 16 * i, from, 16);
+  }
+}
+
+void enter(Table &t) { t.stream = stream, t.fill = fill; }
 
 }  // namespace
 }  // namespace tcu::cpu::HWY_NAMESPACE
@@ -42,8 +69,8 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace tcu::cpu {
-HWY_EXPORT(fill);
-void fill_stream(Table &t) { HWY_DYNAMIC_DISPATCH(fill)(t); }
+HWY_EXPORT(enter);
+void fill_stream(Table &t) { HWY_DYNAMIC_DISPATCH(enter)(t); }
 void flush_streams() { hwy::FlushStream(); }
 }  // namespace tcu::cpu
 #endif

@@ -186,4 +186,32 @@ TEST_CASE("large outputs, past the caches: ragged ends, any alignment, operands 
     }
 }
 
+TEST_CASE("two large results of one map, past the caches, of different sizes") {
+  const int64_t rows = 1237, columns = 2391, count = rows * columns;
+  for (const Sizes &second : {Sizes{1, 0}, Sizes{0, 1}}) {
+    Tensor x(DType::f32, {rows, columns}, {1, rows}), y(DType::f32, {rows, columns}, second);
+    Tensor sum(DType::f32, {rows, columns}, {1, rows}), difference(DType::f64, {rows, columns}, {1, rows});
+    x.fill([](const Sizes &i) { return double((3 * i[0] + i[1]) % 1000); });
+    y.fill([&](const Sizes &i) { return double(second[0] ? i[0] : i[1]); });
+    const tcu::TensorView views[2] = {x.view(), y.view()}, more = difference.view();
+    tcu::Request r;
+    r.out = sum.view(), r.n_inputs = 2, r.inputs = views, r.n_more = 1, r.more = &more;
+    r.expr = std::make_shared<const tcu::Expr>(std::vector<Node>{Node::input(0), Node::input(1), Node::op(Op::add), Node::input(0),
+                                                                 Node::input(1), Node::op(Op::sub)});
+    const tcu::Problem p = tcu::make_broadcast(r);
+    tcu::Execution e;
+    e.at.out = r.out.data, e.at.in[0] = views[0].data, e.at.in[1] = views[1].data, e.at.more[0] = more.data, e.alpha = number(p.acc, 1);
+    planner().execute(*planner().plan(p, nullptr), e, 0);
+    int64_t wrong = 0;
+    for (int64_t k = 0; k < count; ++k) {
+      const int64_t i = k % rows, j = k / rows;
+      const double a = double((3 * i + j) % 1000), b = double(second[0] ? i : j);
+      wrong += load(DType::f32, sum.bytes.get() + 4 * k) != a + b || load(DType::f64, difference.bytes.get() + 8 * k) != a - b;
+    }
+    CAPTURE(p.pattern());
+    REQUIRE(wrong == 0);
+    REQUIRE((sum.gaps_intact() && difference.gaps_intact()));
+  }
+}
+
 }  // namespace
