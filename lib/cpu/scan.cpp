@@ -114,7 +114,8 @@ void LineScanner::scan(const Walk &kept, int64_t first, int64_t last, void *carr
 
     const int64_t lanes = lanes_of(box), rows = g.axis[r_.s].count == 1 ? g.axis[r_.s].extent : box.elements / lanes;
     const int64_t line = lanes * rows, outer = box.elements / line;
-    if (flat && stream_ && !gate && outer == 1 && lanes == 1 && !post_.computes()) {  // in pieces, as a broadcast
+    const bool aligned = reinterpret_cast<uintptr_t>(out) % 64 == 0;  // else every piece would end within a cache line
+    if (flat && stream_ && aligned && !gate && outer == 1 && lanes == 1 && !post_.computes()) {  // in pieces, as a broadcast
       const int64_t piece = kStreamPieceBytes / r_.acc_bytes;
       for (int64_t done = 0; done < rows; done += piece) {
         const int64_t n = std::min(piece, rows - done), at = done * r_.acc_bytes;

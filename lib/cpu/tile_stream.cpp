@@ -42,7 +42,7 @@ template <class T> void fill_with(uint8_t *o, const void *from, int64_t bytes) {
   std::memcpy(&value, from, sizeof value);
   const auto v = hn::BitCast(d, hn::Set(dt, value));
   const int64_t lanes = int64_t(hn::Lanes(d));
-  if (bytes < lanes) {
+  if (bytes < lanes || lanes < 16) {
     for (int64_t i = 0; i < bytes; i += sizeof(T)) std::memcpy(o + i, &value, sizeof value);
     return;
   }
