@@ -35,12 +35,6 @@ Box::Box(const Grid &g, const Walk &a, const Walk *b, bool kept, bool others) {
   }
 }
 
-void repeat(void *to, int64_t done, int64_t n, int bytes) {
-  char *const o = static_cast<char *>(to);
-  for (int64_t filled = done * bytes, all = n * bytes; filled < all; filled *= 2)
-    std::memcpy(o + filled, o, size_t(std::min(filled, all - filled)));
-}
-
 namespace {
 
 // Elements as packed bits: complex numbers may be aligned as their parts are.

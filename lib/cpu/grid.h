@@ -128,9 +128,6 @@ struct Box {
   }
 };
 
-// Makes n elements at `to` equal to the first `done` of them, over and over: twice as many each time, by memcpy, which knows the machine.
-void repeat(void *to, int64_t done, int64_t n, int bytes);
-
 // Between a tile and the box of operand k at `memory`. bytes: of an element.
 void gather(const Box &box, int k, void *tile, const void *memory, int bytes);
 void scatter(const Box &box, int k, void *memory, const void *tile, int bytes);

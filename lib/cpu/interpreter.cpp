@@ -74,10 +74,8 @@ Machine::Machine(const Program &p, const Numbers &numbers, const DType *dtypes, 
     cached_[i] = nullptr, step_[i] = input_bytes_[i];
   }
   for (int i = 0; i < int(p.parameters.size()); ++i) {
-    char *to = static_cast<char *>(slots_[p.parameter_slot(i)]);
     const int size = bytes_of(compute_dtype(p.parameters[size_t(i)].dtype));
-    std::memcpy(to, numbers.value[size_t(i)].data(), size_t(size));
-    repeat(to, 1, tile, size);
+    table().fill(slots_[p.parameter_slot(i)], numbers.value[size_t(i)].data(), tile, size);
   }
 }
 

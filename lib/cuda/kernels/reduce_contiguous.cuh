@@ -26,30 +26,43 @@ struct reduce_contiguous {
   using Own = Running<F, S>;
   static constexpr int kResident = resident<F, S>(4), kItems = 4, kSingles = V > 1 && N == 1 ? 2 : 4;
 
-  // W elements a step: steps lane, lane + lanes, ... of the n from element `from` on, kItems in flight. Elements past `gap`
-  // steps lie `skip` elements further. accesses: load_pack's.
+  // W elements a step. Steps i, i + lanes, ..., as many as Items; kLast: those of them before n. Elements past `gap` steps lie
+  // `skip` elements further. accesses: load_pack's.
+  template <int W, bool kPlain, int Items, bool kLast, class P>
+  TCU_DEVICE static void round(const P &p, Own &own, const Offsets<N, Index> &o, Index from, Index i, Index n, Index gap, Index skip,
+                               int lanes, unsigned accesses) {
+    Pack<W, typename Map::Inputs, W == 1 ? 0 : kOnce> x[Items];
+    Index element[Items], position[Items];
+#pragma unroll
+    for (int k = 0; k < Items; ++k) {
+      const Index step = i + k * lanes;
+      element[k] = from + step * W + (W > 1 || step < gap ? Index(0) : skip), position[k] = o.weight;
+      if (!kLast || step < n) load_pack<W, kPlain, true>(x[k], p, o, p.n_kept, element[k], accesses);
+    }
+    own.round([&](State (&s)[S]) {
+      if constexpr (!kLast) {
+        append_vectors<F, Map, true>(p, s, x, position, element);
+      } else {
+#pragma unroll
+        for (int k = 0; k < Items; ++k)
+          if (i + k * lanes < n) append_vector<F, Map, true>(p, s, x[k], o.weight, element[k]);
+      }
+    });
+  }
+  // Steps lane, lane + lanes, ... of the n from element `from` on, kItems in flight.
   template <int W, bool kPlain, int Items, class P>
   TCU_DEVICE static void steps(const P &p, Own &own, const Offsets<N, Index> &o, Index from, Index n, Index gap,
                                Index skip, int lane, int lanes, unsigned accesses = 0) {
     Own these;  // where positions count: these elements come in their order, others may lie between them
     Own &onto = F::kPositions ? these : own;
-    const auto at = [&](Index step) { return from + step * W + (step < gap ? Index(0) : skip); };
+    Index first = 0;  // the same for all lanes: where some take another way each of the ways is a trip to the memory
+    if constexpr (W > 1) {
 #pragma unroll 1
-    for (Index i = lane; i < n; i += Items * lanes) {
-      Pack<W, typename Map::Inputs, W == 1 ? 0 : kOnce> x[Items];
-#pragma unroll
-      for (int k = 0; k < Items; ++k) {
-        const Index step = i + k * lanes;
-        if (step < n) load_pack<W, kPlain, true>(x[k], p, o, p.n_kept, at(step), accesses);
-      }
-      onto.round([&](State (&s)[S]) {
-#pragma unroll
-        for (int k = 0; k < Items; ++k) {
-          const Index step = i + k * lanes;
-          if (step < n) append_vector<F, Map, true>(p, s, x[k], o.weight, at(step));
-        }
-      });
+      for (; first + Items * lanes <= n; first += Items * lanes)
+        round<W, kPlain, Items, false>(p, onto, o, from, first + lane, n, n, 0, lanes, accesses);
     }
+#pragma unroll 1
+    for (; first < n; first += Items * lanes) round<W, kPlain, Items, true>(p, onto, o, from, first + lane, n, gap, skip, lanes, accesses);
     if constexpr (F::kPositions) {
 #pragma unroll
       for (int i = 0; i < S; ++i) own.s[i] = F::combine(own.s[i], these.s[i]);
@@ -161,7 +174,7 @@ struct ReduceContiguous {
     const int v = vector_of(p, false);
     const bool small = v > 4;  // elements, of which more are in a vector
     if (v > 2 && p.reduced() >= 2048) return r.extent < 4;
-    return r.extent < (p.reduced() < 1024 ? (small ? 64 : 400) : (small ? 28 : 100));
+    return r.extent < (small ? (p.reduced() < 1024 ? 64 : 28) : 100);
   }
   static int64_t rows(const Problem &p) { return p.reduced() / std::max<int64_t>(fastest(p, Role::R)->extent, 1); }
   // Threads for one output: as few as still fill the device, since putting lanes together costs; a thread has between one and four rounds

@@ -23,16 +23,21 @@ struct ReduceSplit {
     if (!tiled(p, d)) return p.reduced() * p.n_inputs >= worth(p, d);
     if (ReduceStrided::wide(p)) return ReduceStrided::waits(p, d);
     if (p.reduced() >= 7680) return true;
-    // reduce.general, which else has them, takes 4 us for every million elements.
-    if (!ReduceStrided::many(p, d)) return p.reduced() >= (p.reduced() * p.kept() >= 1 << 21 ? 1024 : p.kept() <= 48 ? 4096 : 7680);
+    const int64_t elements = p.reduced() * p.kept();
+    // reduce.general, which else has them, takes 4 us for every million elements, and 6 to 10 where rows of some lines of memory lie one
+    // after another (H200, eight random problems: 0.45 to 0.86 of its time).
+    if (!ReduceStrided::many(p, d))
+      return p.modes.size() == 2 && p.kept() >= 150 ? p.reduced() >= 400 && elements >= 400000
+                                                    : p.reduced() >= (elements >= 1 << 21 ? 1024 : p.kept() <= 48 ? 4096 : 7680);
     const int64_t rounds = p.reduced() >= 600 ? 45 : 80;  // of all threads that a thread for each multiprocessor makes
-    return p.reduced() * p.kept() >= rounds * kThreads * d.processors;
+    return elements >= rounds * kThreads * d.processors;
   }
   // One run to one output, which has a kernel of its own. (Not of 8-bit elements: there five blocks of it would fit where work is cut for
   // four, and some multiprocessors would have more than others.)
   static bool is_run(const Problem &p) { return p.modes.size() == 1 && ReduceRows::accepts(p) && bytes_of(p.in[0]) > 1; }
   // Elements of a cell, of all inputs, for which it pays to have parts: rounds of a block, 8 accesses a thread, that take as long as to
-  // put these together. Several rows that are no whole vectors take a block long, the more so if they are short.
+  // put these together: a round and a half, of two-element accesses as many elements as two and a quarter have (H200, 3,200 random
+  // problems). Several rows that are no whole vectors take a block long, the more so if they are short.
   static int64_t worth(const Problem &p, const Device &d) {
     const bool along = contiguous(p), list = ReduceRows::accepts(p) || p.modes.n_of(Role::R) == 1;
     const int64_t round = 8 * kThreads, vectors = round * vector_of(p, false);
@@ -42,21 +47,23 @@ struct ReduceSplit {
     } kinds[] = {
         {is_run(p), (vector_of(p, false) > 2 ? 2 : 3) * kLeast},  // its kernel is the shorter one without parts too
         {along && list && p.kept() >= d.processors, 12 * vectors},
-        {along && list, (vector_of(p, false) > 2 ? 2 : 3) * vectors},
+        {along && list, (vector_of(p, false) > 2 ? 6 : 9) * vectors / 4},
         {along && p.modes[0].extent < 32, 2 * kLeast},
-        {along && 8 * p.kept() <= busy(p, d), p.modes[0].extent < 200 ? 2 * kLeast : std::max(vectors, 2 * kLeast)},
-        {along, std::max(2 * vectors, 8 * kLeast)},
+        {along && 8 * p.kept() <= busy(p, d), p.modes[0].extent < 200 ? 2 * kLeast : std::max(3 * vectors / 4, 2 * kLeast)},
+        {along, std::max(3 * vectors / 2, 8 * kLeast)},
         {true, 2 * kLeast},  // element by element
     };
     return std::find_if(std::begin(kinds), std::end(kinds), [](const auto &k) { return k.is; })->elements;
   }
   // Blocks that keep the memory busy: half of those that a multiprocessor holds where a thread has eight vectors in flight and little to
-  // do with them.
+  // do with them, and where states are of several numbers, of which it costs more to put many together: those of one run (H200, std of 2^24
+  // float32 19.8 us for 20.5), and such as are two (logsumexp of 4096 x 4096 over the slow mode 20.8 us for 21.4; variances of it lose).
   static int64_t busy(const Problem &p, const Device &d) {
     const int v = tiled(p, d) ? ReduceStrided::vector(p) : 1;
     const int64_t blocks = resident("reduce.split", p, d, v);
     const bool half = v > 1 && !appends(p) && rows_in_flight(p.n_inputs, v, state_bytes(p), bytes_of(p.in[0]), false) == 8;
-    return half ? blocks / 2 : blocks;
+    const bool dear = appends(p) && (is_run(p) || (tiled(p, d) && state_bytes(p) <= 8));
+    return half || dear ? blocks / 2 : blocks;
   }
   // Blocks that the device holds at a time, of threads with so many states.
   static int64_t resident(const char *row, const Problem &p, const Device &d, int states) {

@@ -269,11 +269,14 @@ struct ReduceStrided {
     return p.reduced() <= 4 && p.kept() >= int64_t(d.processors) * d.threads_per_processor && vector(p) * bytes_of(p.out) >= 64;
   }
   // Of single elements (H200, 380 random problems: right in nine of ten, where one row's time is far from the others' in all). Whether
-  // there are tiles for half of the multiprocessors; and whether reduce.general has a thread for each output, which has few elements.
+  // there are tiles for half of the multiprocessors; and whether reduce.general has a thread for each output, which has few elements, or all
+  // elements are few.
   static bool many(const Problem &p, const Device &d) { return 2 * ceil_div(vectors(p), own_lanes(p, d)) > d.processors; }
   static bool brief(const Problem &p, const Device &d) {
     const int64_t full = int64_t(d.processors) * d.threads_per_processor;
-    return p.kept() >= full && (p.reduced() <= 3 || (p.reduced() <= 32 && p.kept() >= 3 * full));
+    if (p.reduced() <= 48 && p.reduced() * p.kept() <= 1 << 17) return true;
+    const bool much = p.reduced() >= 6 && p.kept() > 19000000 / p.reduced();  // to read: accesses of neighbours count for more
+    return p.kept() >= full && (p.reduced() <= 3 || (p.reduced() <= 32 && p.kept() >= 3 * full && !much));
   }
   static int widest(const Problem &p) { return std::min(vector_of(p, false), most_columns(appends(p))); }
   // Elements of a thread's access.

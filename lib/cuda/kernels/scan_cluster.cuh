@@ -139,12 +139,12 @@ struct ScanCluster {
     return threads <= int64_t(d.processors) * each;
   }
   // Lines that lie side by side, of each of which a warp reads an element here and there: some 30 in a nanosecond, so that a few hundred lines
-  // are done before other rows have handed on what comes before their second tile. Of 22 such scans (random_41) of 32,000 to 525,000 elements
+  // are done before other rows have handed on what comes before their second tile. Of 22 such scans (tune_seed41.json) of 32,000 to 525,000 elements
   // and 160 steps and more this row took 0.45 to 1.06 of the others' time, but for two of 300,000 whose tiles scan.columns copies whole.
   static bool reads_across(const Problem &p, const Device &d) {
     const int64_t n = fastest(p, Role::S)->extent, elements = n * p.kept();
-    const bool by_machine = ScanColumns::accepts(p, d) && ScanColumns::shape(p, d).by_machine;
-    return n >= 160 && elements <= (by_machine ? 1 << 18 : 600000);
+    if (n < 160 || elements > 600000) return false;
+    return elements <= 1 << 18 || !ScanColumns::accepts(p, d) || !ScanColumns::shape(p, d).by_machine;
   }
   // One piece a thread while that leaves no processor more than 512 threads.
   static LaunchConfig configure(const Problem &p, const Device &d) {
