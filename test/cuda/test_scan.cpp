@@ -135,7 +135,7 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   // short lines, of whole vectors and not
   for (int64_t n : {2, 7, 16, 40, 256}) for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {n, 67}, 0, true, runs); });
   // and of more tiles of scan.tiles than one, whole numbers of 16 and of 128 bytes and not
-  for (const Sizes &extents : {Sizes{3, 5001}, {16, 1700}, {25, 1100}, {104, 300}, {1001, 33}, {3001, 7}})
+  for (const Sizes &extents : {Sizes{3, 5001}, {16, 1700}, {25, 1100}, {104, 300}, {1001, 33}, {3001, 7}, {16001, 2}})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 0, true, runs); });
   report("scan", runs, "scan.tcu.");
 }

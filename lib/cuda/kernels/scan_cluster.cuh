@@ -97,6 +97,7 @@ struct scan_cluster {
 #if !defined(__CUDACC__)
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_columns.cuh"
+#include "kernels/scan_tiles.cuh"
 
 namespace tcu::cuda::rows {
 
@@ -131,7 +132,8 @@ struct ScanCluster {
   // faster than scan.tiles and scan.lookback in those to which this says yes, 0.49 to 1.02 of their time, but for a few of the others.
   static bool suits(const Problem &p, const Device &d) {
     if (!ScanLines::contiguous(p)) return reads_across(p, d);
-    if (!whole(p) || pieces_of_line(p) < 64) return false;
+    // Of lines with gaps between them, which scan.tiles does not take, also those that are no whole pieces.
+    if ((!whole(p) && ScanTiles::dense(p)) || pieces_of_line(p) < 48) return false;
     const LaunchConfig c = configure(p, d);
     const int64_t has = c.detail * c.block * c.variant, threads = c.grid * c.block;
     const bool idle = 2 * has > 3 * pieces_of_line(p);
@@ -143,6 +145,7 @@ struct ScanCluster {
   // and 160 steps and more this row took 0.45 to 1.06 of the others' time, but for two of 300,000 whose tiles scan.columns copies whole.
   static bool reads_across(const Problem &p, const Device &d) {
     const int64_t n = fastest(p, Role::S)->extent, elements = n * p.kept();
+    if (!ScanLines::accepts(p, d) && n >= 32 && elements <= 620000 && p.kept() <= 1280) return true;  // a block each, not a warp
     if (n < 160 || elements > 600000) return false;
     return elements <= 1 << 18 || !ScanColumns::accepts(p, d) || !ScanColumns::shape(p, d).by_machine;
   }

@@ -76,7 +76,11 @@ struct ScanShort {
   // Not for one or two steps of single bytes of long rows that come from the memory: scan.columns moves these in words (H200, 191 MB,
   // one step: 91 us for 454; but 309 MB, four steps: 350 for 244).
   static bool suits(const Problem &p, const Device &d) {
-    const bool others = fastest(p, Role::S)->extent > 2 || p.modes[0].extent < 1024 || p.bytes() < d.l2_bytes / 2;
+    // Not lines that are rows of out, of which a thread writes its own an element at a time (409,816 of 15 int32 on an H200: 188 us, by
+    // scan.general 50), but for very short ones.
+    const Mode &s = *fastest(p, Role::S);
+    if (s.stride[0] == 1 && s.extent > 8) return false;
+    const bool others = s.extent > 2 || p.modes[0].extent < 1024 || p.bytes() < d.l2_bytes / 2;
     return others || vector_of(p, true) < 16 || vector(p) > 1;
   }
   static LaunchConfig configure(const Problem &p, const Device &) {

@@ -11,6 +11,7 @@
 #include "kernels/scan_lookback.cuh"
 
 namespace tcu::cuda {
+inline constexpr int kMostOfTile = 3;  // times kScanBlock, a block's threads
 // Vectors of a thread, of so many, in a tile of so many elements that begins anywhere in 128 bytes.
 TCU_FN constexpr int tile_items(int elements, int vector, int threads) {
   return ((elements + 8 * vector + threads * vector - 1) / (threads * vector)) | 1;
@@ -25,9 +26,9 @@ struct scan_tiles {
   using F = ScanFold<Op, Acc, Index>;
   using State = typename F::State;
   using Inputs = typename Map::Inputs;
-  static constexpr int V = kVector<Inputs, Out>, kBytes = bytes_in_tile<Inputs, Out>(), kWarps = kThreads / 32;
+  static constexpr int V = kVector<Inputs, Out>, kBytes = bytes_in_tile<Inputs, Out>();
   static constexpr int kTile = kScanBlock * V * scan_items(V, kBytes, kBytes > int(sizeof(Out)));
-  static constexpr int kResident = 6;  // of kThreads
+  static constexpr int kMostThreads = kMostOfTile * kScanBlock, kWarps = kMostThreads / 32, kResident = 4;
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -116,9 +117,11 @@ namespace tcu::cuda::rows {
 
 struct ScanTiles {
   static bool single(const Problem &p) { return p.n_inputs == 1 && tile_bytes(p) == bytes_of(p.out); }
-  // Lines that are long for a tile get one of twice as many threads.
+  // Lines that are long for a tile get one of twice, or three times, as many threads.
   static int threads(const Problem &p) {
-    return single(p) && fastest(p, Role::S)->extent > room(p, kScanBlock) ? 2 * kScanBlock : kScanBlock;
+    int all = kScanBlock;
+    while (single(p) && all < kMostOfTile * kScanBlock && fastest(p, Role::S)->extent > room(p, all)) all += kScanBlock;
+    return all;
   }
   // Elements of a tile at most.
   static int room(const Problem &p, int threads) { return int(ScanLookback::tile(p)) / kScanBlock * threads - 8 * vector_of(p, true); }
@@ -135,6 +138,12 @@ struct ScanTiles {
     const int64_t all = threads(p), places = ScanLookback::tile(p) / kScanBlock * all;
     return fastest(p, Role::S)->extent <= room(p, int(all)) && places * tile_bytes(p) <= d.shared_bytes - 2048 &&
            ceil_div(p.kept(), lines(p, d)) <= INT32_MAX;
+  }
+  // Of the largest tiles only such as three of find room on a multiprocessor, and lines for all of these (2^14 lines of 2^14 float32 on an
+  // H200: 529 us, by scan.lines 546).
+  static bool suits(const Problem &p, const Device &d) {
+    if (threads(p) <= 2 * kScanBlock) return true;
+    return 3 * (configure(p, d).shared_bytes + 2048) <= d.shared_bytes && p.kept() >= 3 * d.processors;
   }
   // So many lines that a tile begins where 128 bytes do, or 16, if that leaves it large; few where there is not enough for all processors.
   static int lines(const Problem &p, const Device &d) { return lines(p, d, room(p, threads(p))); }
