@@ -13,6 +13,11 @@
 #include "device/split.cuh"
 #include "device/total.cuh"
 
+namespace tcu::cuda {
+// Blocks of reduce_contiguous on a multiprocessor, at most: where there were four, products of 32 bits and more spilled up to 140 bytes.
+TCU_FN constexpr int most_contiguous(int inputs, int bytes) { return inputs > 1 && bytes > 2 ? 3 : 4; }
+}  // namespace tcu::cuda
+
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
@@ -24,7 +29,8 @@ struct reduce_contiguous {
   static constexpr int N = Map::Inputs::size;
   static constexpr int S = states_of_one<F, Map, V>();
   using Own = Running<F, S>;
-  static constexpr int kResident = resident<F, S>(4), kItems = 4, kSingles = V > 1 && N == 1 ? 2 : 4;
+  static constexpr int kResident = resident<F, S>(most_contiguous(N, largest_of<typename Map::Inputs>::bytes));
+  static constexpr int kItems = 4, kSingles = V > 1 && N == 1 ? 2 : 4;
 
   // W elements a step. Steps i, i + lanes, ..., as many as Items; kLast: those of them before n. Elements past `gap` steps lie
   // `skip` elements further. accesses: load_pack's.

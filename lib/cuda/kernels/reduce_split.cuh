@@ -24,7 +24,7 @@ struct ReduceSplit {
     if (ReduceStrided::wide(p)) return ReduceStrided::waits(p, d);
     if (p.reduced() >= 7680) return true;
     const int64_t elements = p.reduced() * p.kept();
-    // reduce.general, which else has them, takes 4 us for every million elements, and 6 to 10 where rows of some lines of memory lie one
+    // reduce.general, which else has them, takes 4 us for every million elements, and 6 to 14 where rows of some lines of memory lie one
     // after another (H200, eight random problems: 0.45 to 0.86 of its time).
     if (!ReduceStrided::many(p, d))
       return p.modes.size() == 2 && p.kept() >= 150 ? p.reduced() >= 400 && elements >= 400000
@@ -60,14 +60,15 @@ struct ReduceSplit {
   // float32 19.8 us for 20.5), and such as are two (logsumexp of 4096 x 4096 over the slow mode 20.8 us for 21.4; variances of it lose).
   static int64_t busy(const Problem &p, const Device &d) {
     const int v = tiled(p, d) ? ReduceStrided::vector(p) : 1;
-    const int64_t blocks = resident("reduce.split", p, d, v);
-    const bool half = v > 1 && !appends(p) && rows_in_flight(p.n_inputs, v, state_bytes(p), bytes_of(p.in[0]), false) == 8;
+    const bool any = contiguous(p) && !ReduceRows::accepts(p);
+    const int64_t blocks = resident("reduce.split", p, d, v, any ? most_contiguous(p.n_inputs, 16 / vector_of(p, false)) : 4);
+    const bool half = v > 1 && !appends(p) && ReduceStrided::in_flight(p) == 8;
     const bool dear = appends(p) && (is_run(p) || (tiled(p, d) && state_bytes(p) <= 8));
     return half || dear ? blocks / 2 : blocks;
   }
   // Blocks that the device holds at a time, of threads with so many states.
-  static int64_t resident(const char *row, const Problem &p, const Device &d, int states) {
-    return std::min(persistent_grid(row, p, d, INT32_MAX), int64_t(d.processors) * resident_blocks(p, 4, states));
+  static int64_t resident(const char *row, const Problem &p, const Device &d, int states, int most = 4) {
+    return std::min(persistent_grid(row, p, d, INT32_MAX), int64_t(d.processors) * resident_blocks(p, most, states));
   }
   // Outputs in one cell.
   static int64_t cell_width(const Problem &p, const Device &d) { return tiled(p, d) ? lanes(p) * ReduceStrided::vector(p) : 1; }
@@ -90,6 +91,19 @@ struct ReduceSplit {
       if (busy >= enough) break;
     }
     return busiest > 0 ? best : most;
+  }
+  // Of so many parts of a tile at most, as many as let the blocks read its `rows` rows and the last one then the parts' states soonest: these
+  // `trip` at a time, in 0.6 us (H200); those, where one mode is reduced, as many as are in flight in 0.8, but no sooner than the memory gives
+  // them (860 KB in 0.2 us, in as much more as parts are fewer). (Variances of four tiles of 3176 rows of 512 bytes: 132 parts 23.7 us,
+  // 25 of them 11.6.) Else as many whole trips as there are, or nearly.
+  static int64_t balanced(const Problem &p, int64_t most, int64_t trip, int64_t rows) {
+    int64_t best = most / trip * trip * 8 > most * 7 ? most / trip * trip : most;
+    if (p.modes.n_of(Role::R) > 1) return best;
+    const int64_t turn = int64_t(ReduceStrided::in_flight(p)) * kThreads / lanes(p), all = p.bytes() / 860000 * most;
+    const auto takes = [&](int64_t parts) { return std::max(4 * ceil_div(rows, parts * turn), all / parts) + 3 * ceil_div(parts, trip); };
+    for (int64_t parts = (best - 1) / trip * trip; parts > 0; parts -= trip)
+      if (takes(parts) < takes(best)) best = parts;
+    return best;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
@@ -121,9 +135,7 @@ struct ReduceSplit {
     const int64_t n = cells(p, d);
     const int64_t most = std::clamp<int64_t>(units * elements / kLeast, 1, std::max<int64_t>(units, 1));
     int64_t parts = parts_for(n, busy(p, d), most);
-    // Parts that the last block reads at a time.
-    const int64_t trip = std::max<int64_t>(kPartBytes * kThreads / (width * state_bytes(p)), 1);
-    if (const int64_t whole = parts / trip * trip; whole * 8 > parts * 7) parts = whole;
+    if (tiled(p, d)) parts = balanced(p, parts, std::max<int64_t>(kPartBytes * kThreads / (width * state_bytes(p)), 1), units);
     c.chunk = turn > 0 && n <= 16 && units >= 2 * turn * parts ? turn : ceil_div(units, parts);
     c.split = c.variant == 3 || c.variant == 4 ? parts : std::min(parts, ceil_div(units, c.chunk));
     c.grid = std::min<int64_t>(n * c.split, INT32_MAX);
