@@ -12,6 +12,7 @@
 #include "kernels/broadcast_shifted.cuh"
 #include "kernels/broadcast_sliding.cuh"
 #include "kernels/broadcast_transpose.cuh"
+#include "kernels/reduce_channels.cuh"
 #include "kernels/reduce_contiguous.cuh"
 #include "kernels/reduce_general.cuh"
 #include "kernels/reduce_shifted.cuh"
@@ -188,6 +189,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceTcuSegmented>("reduce.tcu.segmented", Family::reduce),
     row<rows::ReduceTcuStrided>("reduce.tcu.strided", Family::reduce),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),
+    row<rows::ReduceChannels>("reduce.channels", Family::reduce),
     row<rows::ReduceShifted>("reduce.shifted", Family::reduce),
     row<rows::ReduceSplit>("reduce.split", Family::reduce),
     row<rows::ReduceContiguous>("reduce.contiguous", Family::reduce),

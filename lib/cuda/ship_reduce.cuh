@@ -1,6 +1,7 @@
 // Reductions of one input as it is, or of a map of it.
 #pragma once
 #include "cuda/ship.cuh"
+#include "kernels/reduce_channels.cuh"
 #include "kernels/reduce_contiguous.cuh"
 #include "kernels/reduce_general.cuh"
 #include "kernels/reduce_rows.cuh"
@@ -18,7 +19,13 @@
 
 namespace tcu::cuda {
 
-// kMuchUsed: for tcu_segmented_reduce and 'R K R' too.
+template <class Op_, class Acc, class Out, class Map>
+void ship_channels(ShippedTable &t, const char *op, const std::shared_ptr<const Expr> &expr, DType in) {
+  if constexpr (kVector<typename Map::Inputs> > 1)
+    t.add("reduce_channels", {std::string("fold::") + op, text_of<Acc>(), text_of<Out>(), "int32_t"}, expr, {in},
+          kernel_address<&entry<reduce_channels<Map, Op_, Acc, Out, int32_t>>>());
+}
+// kMuchUsed: for tcu_segmented_reduce, 'R K R' and channels too.
 template <class Op_, class Acc, class Out, bool kMuchUsed, class Map>
 void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const Expr> &expr, DType in) {
   const std::string fold = std::string("fold::") + op, acc = text_of<Acc>(), out = text_of<Out>(), index = "int32_t";
@@ -42,6 +49,7 @@ void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const E
   t.add("reduce_general", {fold, acc, out, index}, expr, {in},
         kernel_address<&entry<reduce_general<Map, Op_, Acc, Out, int32_t>>>());
   if constexpr (kMuchUsed) {
+    ship_channels<Op_, Acc, Out, Map>(t, op, expr, in);
     t.add("reduce_rows", {fold, acc, out, index, "0u", "false"}, expr, {in},
           kernel_address<&entry<reduce_rows<Map, Op_, Acc, Out, int32_t, 0, false>>>());
     t.add("reduce_scattered", {fold, acc, out, index}, expr, {in},

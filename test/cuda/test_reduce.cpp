@@ -76,6 +76,12 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {2, 16400}, {1}, true, runs);
     run_case(rng, c, {3, 11000}, {1}, false, runs);
     run_case(rng, c, {515, 140}, {1}, true, runs);
+    // reduce.channels: a lane to a block of threads for each run, parts of it, runs that begin anywhere, several of them
+    run_case(rng, c, {3, 171, 11}, {1}, true, runs);
+    run_case(rng, c, {5, 31, 9}, {1}, support::chance(rng, 50), runs);
+    run_case(rng, c, {3, 14003}, {1}, true, runs);
+    run_case(rng, c, {17, 2000, 3}, {1}, true, runs);
+    run_case(rng, c, {9, 560, 2, 3}, {1, 3}, true, runs);
     run_case(rng, c, {8300, 3, 5}, {0, 2}, true, runs);
   });
   // short segments of whole vectors and not, and rows of them that are shorter than a block is wide

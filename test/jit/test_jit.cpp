@@ -422,6 +422,8 @@ TEST_CASE("rows: a cluster's lines are those that all begin at once, on a device
   CHECK(across(DType::bf16, {98, 5361}) == "scan.cluster");     // rows that are no words of 16 bytes
   CHECK(across(DType::bf16, {96, 5361}) == "scan.columns");
   CHECK(across(DType::bf16, {118, 38896}) == "scan.columns");   // too much for so few in a nanosecond
+  CHECK(across(DType::f16, {7644, 754}) == "scan.lines");       // rows that begin anywhere, copied an element at a time
+  CHECK(across(DType::i32, {23058, 728}) == "scan.columns");    // a word at a time
   for (const Sizes &extents : {Sizes{512}, {1000}, {65536}, {65536, 16}, {8192, 256}, {100003}, {262144}}) {
     CHECK(row(DType::f16, extents) == "scan.cluster");
     CHECK(row(DType::f16, extents, 8) != "scan.cluster");
@@ -432,8 +434,53 @@ TEST_CASE("rows: a cluster's lines are those that all begin at once, on a device
   CHECK(row(DType::f16, {100003, 4}) == "scan.lookback");   // lines that begin anywhere
   CHECK(row(DType::f16, {500, 4}) == "scan.tiles");
   CHECK(row(DType::f16, {1024, 1 << 18}) == "scan.tiles");
+  CHECK(row(DType::f32, {16384, 1 << 14}) == "scan.tiles");   // three times as many threads
+  CHECK(row(DType::f32, {16384, 200}) != "scan.tiles");       // not as many lines as these blocks
+  CHECK(row(DType::f32, {19000, 1 << 14}) != "scan.tiles");   // two blocks on a multiprocessor
   CHECK(row(DType::f16, {65536}, 12) == "scan.cluster");    // eight blocks
   CHECK(row(DType::f16, {262144}, 12) == "scan.lookback");
+}
+
+TEST_CASE("rows: scans between tensors whose modes lie in another order, and of lines with gaps between them") {
+  const auto row = [](DType d, const Sizes &extents, const Sizes &in, int dim, int major = 9) {
+    Call call;
+    const Problem p = call.tensor(d, extents).tensor(d, extents, in).expr({Node::input(0)}).scan(ReduceOp::sum, dim, {});
+    Device device = NoBackend().device();
+    device.major = major, device.processors = 132;
+    return std::string(choose(cuda::registry(), p, device)->name);
+  };
+  // a line is a row of out, and lies across in the input
+  CHECK(row(DType::i32, {15, 409816}, {409818, 1}, 0) == "scan.general");
+  CHECK(row(DType::i32, {8, 409816}, {409818, 1}, 0) == "scan.short");
+  CHECK(row(DType::i32, {409816, 15}, {1, 409818}, 1) == "scan.short");  // across in both
+  // the other way round: some hundred lines are a cluster's each, of a block
+  CHECK(row(DType::bf16, {1241, 488}, {488, 1}, 1) == "scan.cluster");
+  CHECK(row(DType::bf16, {12410, 488}, {488, 1}, 1) == "scan.general");
+  // gaps, after which lines begin anywhere
+  CHECK(row(DType::i32, {496, 12, 6}, {1, 496, 5953}, 0) == "scan.cluster");
+  CHECK(row(DType::i32, {496, 12, 6}, {1, 496, 5953}, 0, 8) == "scan.lines");
+  CHECK(row(DType::i32, {496, 72}, {1, 496}, 0, 8) == "scan.tiles");
+}
+
+TEST_CASE("rows: reductions between the few channels of many elements") {
+  const auto row = [](DType d, const Sizes &extents) {
+    Sizes kept = extents;
+    kept[1] = 1;
+    Call call;
+    const Problem p = call.tensor(d, kept).tensor(d, extents).expr({Node::input(0)}).reduce(ReduceOp::sum, {1});
+    Device device = NoBackend().device();
+    device.major = 9, device.processors = 132;
+    return std::string(choose(cuda::registry(), p, device)->name);
+  };
+  CHECK(row(DType::f32, {3, 50176, 256}) == "reduce.channels");
+  CHECK(row(DType::f16, {2, 8192, 1024}) == "reduce.channels");
+  CHECK(row(DType::f32, {3, 60, 256}) != "reduce.channels");        // short runs
+  CHECK(row(DType::f32, {3, 2000, 4}) != "reduce.channels");        // little
+  CHECK(row(DType::f32, {33, 5000, 100}) != "reduce.channels");     // too many channels
+  CHECK(row(DType::i8, {8, 1536, 1776}) == "reduce.channels");     // whole vectors, which reduce.split would have
+  CHECK(row(DType::f32, {8, 1536, 8000}) == "reduce.strided");      // and would not
+  CHECK(row(DType::f32, {16, 50000, 200}) == "reduce.split");       // rows of 64 bytes
+  CHECK(row(DType::f32, {2, 1 << 23}) == "reduce.split");           // several rows as one
 }
 
 TEST_CASE("jit: constants and scalars are not part of the code") {
