@@ -5,7 +5,7 @@
 // have whole rows of channels: a thread's v-th element then is of the same channel in every vector. So is that of the thread `apart`
 // lanes on, the high half, and a warp's such are put together by shuffles. What is left stands in shared memory as the elements do, row by
 // row of channels; a lane adds one channel's. What comes before the first aligned element and behind the last whole vector the first lanes have.
-// With p.split > 1 (lanes == block) rounds of a run go to the parts in turn, and the last block puts them together (device/split.cuh).
+// With p.split > 1 (lanes == block) rounds of the runs go to the parts in turn, and the last block puts them together (device/split.cuh).
 #pragma once
 #include "kernels/reduce_strided.cuh"
 
@@ -45,13 +45,13 @@ struct reduce_channels {
     }
     append_rows<F, Map, false, !kClamped>(p, s, x, none, [&](int k) { return first + k * used < end; });
   }
-  // This thread's vectors of a run of `end`: rounds of Items * used, every split-th of them.
+  // This thread's vectors of round `number` of a run of `end`.
   template <class P>
-  TCU_DEVICE static void rounds(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index head, Index part, Index end, int lane, int used) {
+  TCU_DEVICE static void one_round(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index head, Index number, Index end, int lane,
+                                   int used) {
     const Index all = Index(kItems) * used;
-    Index first = part * all;  // the same for all lanes: where some take another way each of the ways is a trip to the memory
-#pragma unroll 1
-    for (; first + all <= end; first += Index(p.split) * all) round<kItems, false>(p, s, o, head, first + lane, end, used);
+    Index first = number * all;  // the same for all lanes: where some take another way each of the ways is a trip to the memory
+    if (first + all <= end) return round<kItems, false>(p, s, o, head, first + lane, end, used);
 #pragma unroll 1
     for (; first < end; first += Index(4) * used)
       if (first + lane < end) round<4, true>(p, s, o, head, first + lane, end, used);
@@ -110,14 +110,16 @@ struct reduce_channels {
         head = over ? V - over : 0;  // less than the run has: the host has seen to it
         const Index vectors = (length - head) / V;
         behind = head + vectors * V, edges = head + int(length - behind);
+        const Index of_run = vectors / (kItems * used) + 1;  // rounds, the last of which may be of no vectors
 #pragma unroll 1
-        for (Index r = 0; r < runs; ++r) {
+        for (Index i = part; i < runs * of_run; i += split) {
+          const Index r = runs == 1 ? 0 : i / of_run;
           Offsets<N, Index> at = o;
           decode(at, p, p.n_kept + 1, p.n_kept + p.n_folded, r);
           Pack<1, typename Map::Inputs> x;  // read before the vectors: afterwards it would be another trip to the memory
-          const bool has_edge = part == 0 && lane < edges;
+          const bool has_edge = i == r * of_run && lane < edges;
           if (has_edge) load_pack<1, false>(x, p, at, 0, lane < head ? Index(lane) : behind + (lane - head), 0);
-          if (lane < used) rounds(p, s, at, head, part, vectors, lane, used);
+          if (lane < used) one_round(p, s, at, head, i - r * of_run, vectors, lane, used);
           if (has_edge) edge = F::add(edge, apply_at<Map>(p, x, 0), Index(0));
         }
       }
@@ -134,7 +136,7 @@ struct reduce_channels {
       if (in_warp < channels) {
         const int skip = (head + warp * 32 * V) % channels;  // channel of the warp's first slot
         mine = add_up(slots + (in_warp < skip ? in_warp + channels - skip : in_warp - skip), apart * V / channels, channels);
-        if (warp == 0 && part == 0) {
+        if (warp == 0) {
           int channel = 0;
 #pragma unroll 1
           for (int i = 0; i < edges; ++i) {
@@ -168,8 +170,6 @@ struct reduce_channels {
 #endif
 
 #if !defined(__CUDACC__)
-#include <numeric>
-
 #include "kernels/reduce_split.cuh"
 
 namespace tcu::cuda::rows {
@@ -187,8 +187,9 @@ struct ReduceChannels {
   // Not short runs, nor little in all (H200, 26 problems); nor channels that are whole vectors, which reduce.strided reads as well, but where
   // reduce.split would have each output's run for itself ((8, 1536, 1776) int8: 19.5 us, 12.2 by this row).
   static bool suits(const Problem &p, const Device &d) {
-    const int64_t bytes = p.modes[0].extent * bytes_of(p.in[0]);
-    if (bytes > 64 || run(p) < 96 * ReduceStrided::widest(p) || p.bytes() < 1 << 20) return false;
+    const int64_t bytes = p.modes[0].extent * bytes_of(p.in[0]), threads = cells(p) * lanes(p, d);
+    if (bytes > 64 || run(p) < 96 * ReduceStrided::widest(p) || p.bytes() < (cells(p) == 1 ? 16 << 20 : 1 << 20)) return false;
+    if (lanes(p, d) < kThreads && threads < int64_t(d.processors) * 128) return false;  // which parts would be for
     return !ReduceStrided::wide(p) || (bytes <= 32 && p.modes.size() > 2 && ReduceStrided::waits(p, d));
   }
   static int64_t run(const Problem &p) { return p.modes[0].extent * p.modes[1].extent; }  // elements of one
@@ -209,7 +210,7 @@ struct ReduceChannels {
     c.block = kThreads, c.vector = ReduceStrided::widest(p), c.lanes = lanes(p, d), c.detail = used(p, c.lanes) | apart(p) << 16;
     const int64_t n = cells(p), resident = ReduceSplit::resident("reduce.channels", p, d, c.vector);
     const int items = rows_in_flight(1, c.vector, state_bytes(p), bytes_of(p.in[0]), false);
-    const int64_t rounds = run(p) / (int64_t(items) * used(p, c.lanes) * c.vector);
+    const int64_t rounds = (run(p) / (int64_t(items) * used(p, c.lanes) * c.vector) + 1) * (p.reduced() / p.modes[1].extent);
     if (c.lanes == kThreads && n > 0 && n < resident && rounds > 1) c.split = ReduceSplit::parts_for(n, resident, rounds);
     c.grid = std::clamp<int64_t>(ceil_div(n * c.split, kThreads / c.lanes), 1, INT32_MAX);
     if (c.split > 1) {

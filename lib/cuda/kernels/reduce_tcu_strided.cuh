@@ -92,8 +92,10 @@ struct ReduceTcuStrided {
            rows_aligned(p, 0, 1, 16 / bytes_of(p.in[0]));
   }
   // Long segments of 8-bit elements: ordinary cores take an instruction for each integer (docs/performance.md), and more for each
-  // float (not measured).
-  static bool suits(const Problem &p, const Device &) { return bytes_of(p.in[0]) == 1 && p.reduced() >= 4096; }
+  // float (not measured). Not where most of a tile's columns are none.
+  static bool suits(const Problem &p, const Device &) {
+    return bytes_of(p.in[0]) == 1 && p.reduced() >= 4096 && p.modes[0].extent >= 64;
+  }
 
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const int64_t width = 128 / bytes_of(p.in[0]), tiles = ceil_div(p.kept(), width), resident = 2 * d.processors;
