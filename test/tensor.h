@@ -45,16 +45,19 @@ inline double rounded(tcu_dtype_t d, double x) {
   return encode(d, bytes, x), decode(d, bytes);
 }
 
+// Which mode is the fastest: the first, mostly; the last, and so on; or whichever.
+enum class Order { first, reversed, shuffled };
+
 // A strided tensor inside a larger allocation: margins before and after, gaps, elements in any order.
 class Tensor {
  public:
-  // zero: strides of 0 may occur. plain: dense, as a caller's tensor mostly is. turned: the last mode is the fastest.
-  Tensor(tcu_context_t context, Rng &rng, tcu_dtype_t dtype, const Sizes &e, bool zero, bool plain, bool turned = false)
+  // zero: strides of 0 may occur. plain: dense, as a caller's tensor mostly is.
+  Tensor(tcu_context_t context, Rng &rng, tcu_dtype_t dtype, const Sizes &e, bool zero, bool plain, Order modes = Order::first)
       : dtype(dtype), extents(e), strides(e.size(), 0), size(size_t(tcu_dtype_bytes(dtype))), context_(context) {
     std::vector<size_t> order(e.size());
     for (size_t m = 0; m < order.size(); ++m) order[m] = m;
-    if (turned) std::reverse(order.begin(), order.end());
-    else if (!plain && support::chance(rng, 40))
+    if (modes == Order::reversed) std::reverse(order.begin(), order.end());
+    else if (modes == Order::shuffled || (!plain && support::chance(rng, 40)))
       for (size_t m = order.size(); m > 1; --m) std::swap(order[m - 1], order[rng() % m]);
     int64_t step = 1, lowest = 0, highest = 0;
     for (size_t m : order) {

@@ -9,7 +9,9 @@
 #include "kernels/broadcast_flat.cuh"
 #include "kernels/broadcast_general.cuh"
 #include "kernels/broadcast_periodic.cuh"
+#include "kernels/broadcast_permute.cuh"
 #include "kernels/broadcast_shifted.cuh"
+#include "kernels/broadcast_short.cuh"
 #include "kernels/broadcast_sliding.cuh"
 #include "kernels/broadcast_transpose.cuh"
 #include "kernels/reduce_channels.cuh"
@@ -177,9 +179,11 @@ constexpr Kernel row(const char *name, Family family) {
 
 constexpr Kernel table[] = {
     row<rows::BroadcastFlat>("broadcast.flat", Family::broadcast),
+    row<rows::BroadcastPermute>("broadcast.permute", Family::broadcast),
     row<rows::BroadcastTranspose>("broadcast.transpose", Family::broadcast),
     row<rows::BroadcastPeriodic>("broadcast.periodic", Family::broadcast),
     row<rows::BroadcastDense>("broadcast.dense", Family::broadcast),
+    row<rows::BroadcastShort>("broadcast.short", Family::broadcast),
     row<rows::BroadcastShifted>("broadcast.shifted", Family::broadcast),
     row<rows::BroadcastSlidingRegister>("broadcast.sliding_register", Family::broadcast),
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),

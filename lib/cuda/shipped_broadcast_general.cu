@@ -3,14 +3,16 @@
 #include "kernels/broadcast_dense.cuh"
 #include "kernels/broadcast_general.cuh"
 #include "kernels/broadcast_periodic.cuh"
+#include "kernels/broadcast_permute.cuh"
 #include "kernels/broadcast_shifted.cuh"
+#include "kernels/broadcast_short.cuh"
 #include "kernels/broadcast_sliding.cuh"
 #include "kernels/broadcast_transpose.cuh"
 
 namespace tcu::cuda {
 namespace {
 
-// The kernels of one op; bits say which inputs are read once, and which stay.
+// The kernels of one op; bits say which inputs are read once, which stay, and which are turned.
 template <class Map, class Result, class Out>
 struct Ship {
   ShippedTable &table;
@@ -52,6 +54,15 @@ struct Ship {
   void transpose() const {
     add<broadcast_transpose<Map, Result, Out, int32_t, V, 0>>("broadcast_transpose", std::to_string(V), bits(0));
   }
+  template <int V, unsigned kTurned>
+  void permute() const {
+    add<broadcast_permute<Map, Result, Out, int32_t, V, 0, kTurned>>("broadcast_permute", std::to_string(V), bits(0), bits(kTurned));
+  }
+  template <int V>
+  void permutes() const {
+    permute<V, 1>();
+    if constexpr (Map::Inputs::size == 2) permute<V, 2>(), permute<V, 3>();
+  }
   template <unsigned kOnce>
   void vectors() const {
     if constexpr (kFull > 1) general<kFull, kOnce>(), dense<kOnce>(), shifted<kOnce>();
@@ -66,7 +77,10 @@ struct Ship {
   void outer_product() const {
     sliding<kFull, kOnce, kStays>(), periodic<kOnce, kStays>();
   }
-  void as_it_is() const { general<1, 0>(), vectors<0>(); }
+  void as_it_is() const {
+    general<1, 0>(), vectors<0>();
+    if constexpr (kFull > 1) add<broadcast_short<Map, Result, Out, int32_t>>("broadcast_short");
+  }
   void all() const {
     as_it_is(), where_one_stays<1>();
     if constexpr (Map::Inputs::size == 2) {
@@ -78,6 +92,8 @@ struct Ship {
     transpose<1>();
     if constexpr (kFull > 1) transpose<2>();
     if constexpr (kFull > 2) transpose<kFull>();
+    permutes<1>();
+    if constexpr (kFull > 1) permutes<kFull>();
   }
 };
 template <class F, Op op, class In, class Operand>

@@ -60,8 +60,8 @@ inline double stored_error(tcu_dtype_t d, double x) {
 
 // In the memory of context().
 struct Tensor : tensors::Tensor {
-  Tensor(Rng &rng, tcu_dtype_t dtype, const Sizes &e, bool zero, bool plain, bool turned = false)
-      : tensors::Tensor(context(), rng, dtype, e, zero, plain, turned) {}
+  Tensor(Rng &rng, tcu_dtype_t dtype, const Sizes &e, bool zero, bool plain, tensors::Order modes = tensors::Order::first)
+      : tensors::Tensor(context(), rng, dtype, e, zero, plain, modes) {}
   using tensors::Tensor::Tensor;
 };
 

@@ -1,6 +1,9 @@
 // Broadcasts on the cuda kernels against the oracle.
 #include "problems.h"
 
+#include <algorithm>
+#include <numeric>
+
 using namespace problems;
 
 namespace {
@@ -18,6 +21,8 @@ struct Expr {
 tcu_node_t input(int i) { return {TCU_NODE_INPUT, i, 0, 0, {}}; }
 tcu_node_t op(tcu_op_t o) { return {TCU_NODE_OP, o, 0, 0, {}}; }
 
+using tensors::Order;
+
 // out's extents with some modes 1, or left away at the end.
 Sizes broadcastable(Rng &rng, const Sizes &e) {
   Sizes x = e;
@@ -28,7 +33,7 @@ Sizes broadcastable(Rng &rng, const Sizes &e) {
 }
 
 void run_case(Rng &rng, tcu_expr_t expr, const oracle::Function &f, int n_inputs, tcu_dtype_t in, tcu_dtype_t to, const Sizes &extents,
-              bool plain, std::vector<int> &runs, double relative = 0, bool turned = false) {
+              bool plain, std::vector<int> &runs, double relative = 0, Order last = Order::first) {
   const bool in_place = in == to && support::chance(rng, 20);
   std::vector<std::unique_ptr<Tensor>> inputs;
   std::vector<tcu_tensor_t> views;
@@ -36,7 +41,7 @@ void run_case(Rng &rng, tcu_expr_t expr, const oracle::Function &f, int n_inputs
   std::string text;
   for (int i = 0; i < n_inputs; ++i) {
     const bool whole = (in_place && i == 0) || (plain && support::chance(rng, 60));
-    inputs.push_back(std::make_unique<Tensor>(rng, in, whole ? extents : broadcastable(rng, extents), !plain && !(in_place && i == 0), plain, turned && i + 1 == n_inputs));
+    inputs.push_back(std::make_unique<Tensor>(rng, in, whole ? extents : broadcastable(rng, extents), !plain && !(in_place && i == 0), plain, i + 1 == n_inputs ? last : Order::first));
     inputs.back()->fill([&] { return double(support::pick(rng, -4, 4)); });
     values.push_back(inputs.back()->values());
     text += inputs.back()->text() + " ";
@@ -97,10 +102,44 @@ TEST_CASE("cuda: random broadcasts on every kernel", "[cuda][broadcast]") {
     Sizes extents{support::one_of(rng, sizes), support::one_of(rng, sizes)};
     if (i % 3 == 0) extents.insert(extents.begin() + i % 2, 3);
     const tcu_dtype_t d = dtypes[i % std::size(dtypes)];
-    if (i % 2) run_case(rng, add.handle, sum, 2, d, d, extents, true, runs, 0, true);
-    else run_case(rng, nullptr, oracle::first, 1, d, d, extents, false, runs, 0, true);
+    if (i % 2) run_case(rng, add.handle, sum, 2, d, d, extents, true, runs, 0, Order::reversed);
+    else run_case(rng, nullptr, oracle::first, 1, d, d, extents, false, runs, 0, Order::reversed);
   }
   report("broadcast", runs);
+}
+
+TEST_CASE("cuda: permuted tensors of up to seven modes on every kernel", "[cuda][broadcast]") {
+  NEEDS_CUDA();
+  Rng rng(7);
+  std::vector<int> runs;
+  const Expr add({input(0), input(1), op(TCU_OP_ADD)}), all({input(0), input(1), op(TCU_OP_ADD), input(2), op(TCU_OP_ADD)});
+  const oracle::Function sum = [](const std::vector<double> &x) { return std::accumulate(x.begin(), x.end(), 0.0); };
+  const tcu_dtype_t types[] = {TCU_INT8, TCU_FLOAT16, TCU_FLOAT32, TCU_FLOAT64, TCU_INT32};
+  // extents of which tiles have all, some and one, in several tiles with a rest
+  const int64_t small[] = {2, 3, 4, 5, 8, 16}, large[] = {17, 33, 64, 130, 300, 520};
+  for (int i = 0; i < repeats(100); ++i) {
+    Sizes extents;
+    const int64_t most = api::emulated() ? 40000 : 1000000;
+    int64_t n = 1;
+    for (int rank = int(support::pick(rng, 3, 7)); rank > 0; --rank) {
+      const int64_t e = support::chance(rng, 60) ? support::one_of(rng, small) : support::one_of(rng, large);
+      if (n * e <= most) extents.push_back(e), n *= e;
+    }
+    std::shuffle(extents.begin(), extents.end(), rng);
+    const tcu_dtype_t d = types[i % std::size(types)];
+    const bool plain = i % 3 != 0;
+    if (i % 4 < 2) run_case(rng, nullptr, oracle::first, 1, d, d, extents, plain, runs, 0, Order::shuffled);
+    else if (i % 4 == 2) run_case(rng, add.handle, sum, 2, d, d, extents, plain, runs, 0, Order::shuffled);
+    else run_case(rng, all.handle, sum, 3, d, d, extents, plain, runs, 0, Order::shuffled);
+  }
+  // of one input 1 byte, of the other 4; neighbours in runs of three; one row; the guide cut where out is, too
+  run_case(rng, nullptr, oracle::first, 1, TCU_INT8, TCU_FLOAT32, {40, 6, 50}, true, runs, 0, Order::reversed);
+  run_case(rng, nullptr, oracle::first, 1, TCU_FLOAT16, TCU_FLOAT16, {3, 90, 70}, true, runs, 0, Order::shuffled);
+  run_case(rng, nullptr, oracle::first, 1, TCU_FLOAT32, TCU_FLOAT32, {1021, 3}, true, runs, 0, Order::reversed);
+  run_case(rng, nullptr, oracle::first, 1, TCU_FLOAT32, TCU_FLOAT32, {5, 3001}, true, runs, 0, Order::reversed);
+  const auto names = kernels("broadcast");
+  for (size_t k = 0; k < runs.size(); ++k)
+    if (names[k] == "broadcast.permute") CHECK(runs[k] >= repeats(100) / 4);
 }
 
 TEST_CASE("cuda: casts and single ops", "[cuda][broadcast]") {
@@ -259,9 +298,19 @@ TEST_CASE("cuda: broadcasts in vectors: rows that are none, and inputs that are 
     for (int i = 0; i < repeats(8); ++i) {
       Sizes extents{support::one_of(rng, sizes), support::one_of(rng, sizes)};
       if (i % 4 == 3) extents.insert(extents.begin() + 1, 2);
-      if (i % 2) run_case(rng, add.handle, sum, 2, d, d, extents, true, runs, 0, true);
-      else run_case(rng, nullptr, oracle::first, 1, d, d, extents, true, runs, 0, true);
+      if (i % 2) run_case(rng, add.handle, sum, 2, d, d, extents, true, runs, 0, Order::reversed);
+      else run_case(rng, nullptr, oracle::first, 1, d, d, extents, true, runs, 0, Order::reversed);
     }
+  // rows shorter than a vector; a vector of several, and of two groups of them
+  const Sizes short_rows[] = {{2, 4, 41}, {3, 3, 50}, {2, 8, 33}, {15, 2, 19}, {7, 300}, {5, 11, 3, 9}, {2, 2, 2, 2, 2, 2, 2, 2, 2, 2}};
+  for (tcu_dtype_t d : types)
+    for (const Sizes &extents : short_rows) {
+      if (!is_chosen(rng)) continue;
+      run_case(rng, add.handle, sum, 2, d, d, extents, true, runs, 0, Order::shuffled);
+      run_case(rng, nullptr, oracle::first, 1, d, d, extents, false, runs, 0, Order::shuffled);
+    }
+  stay_along(rng, {3, 40, 11}, {{3, 40, 11}, {3}, {1, 40}}, {TCU_FLOAT16}, TCU_FLOAT16, true, runs);
+  stay_along(rng, {6, 5, 70}, {{1, 5, 70}, {6, 1, 70}}, {TCU_INT8}, TCU_INT8, true, runs);
   // rows that begin anywhere
   for (tcu_dtype_t d : types)
     for (int i = 0; i < repeats(8); ++i) {
@@ -279,7 +328,7 @@ TEST_CASE("cuda: broadcasts in vectors: rows that are none, and inputs that are 
   // a vector of 16 bytes in one operand is 4 or 2 elements in another
   for (tcu_dtype_t to : {TCU_FLOAT32, TCU_FLOAT64})
     for (tcu_dtype_t from : {TCU_INT8, TCU_FLOAT16, TCU_FLOAT8_E5M2})
-      run_case(rng, nullptr, oracle::first, 1, from, to, {80, 144}, true, runs, 0, true);
+      run_case(rng, nullptr, oracle::first, 1, from, to, {80, 144}, true, runs, 0, Order::reversed);
   for (tcu_dtype_t from : {TCU_FLOAT32, TCU_FLOAT16, TCU_BFLOAT16, TCU_FLOAT8_E4M3})  // shipped
     run_case(rng, nullptr, oracle::first, 1, from, TCU_FLOAT8_E5M2, {4099}, true, runs);
 }

@@ -2,6 +2,7 @@
 #include "problems.h"
 
 using namespace problems;
+using tensors::Order;
 
 namespace {
 
@@ -210,7 +211,8 @@ TEST_CASE("cuda: long scans between tensors that are turned against each other",
   for (const auto &shape : shapes)
     for (tcu_dtype_t type : {TCU_FLOAT32, TCU_INT16})
       for (const oracle::Scan &how : {oracle::Scan{shape.dim, false, false}, oracle::Scan{shape.dim, true, true}}) {
-        Tensor in(rng, type, shape.extents, false, true, shape.dim > 0), out(rng, TCU_FLOAT64, shape.extents, false, true, shape.dim == 0);
+        Tensor in(rng, type, shape.extents, false, true, shape.dim > 0 ? Order::reversed : Order::first);
+        Tensor out(rng, TCU_FLOAT64, shape.extents, false, true, shape.dim == 0 ? Order::reversed : Order::first);
         in.fill([&] { return double(support::pick(rng, -4, 4)); });
         out.fill([] { return 0.0; });
         const tcu_tensor_t o = out.view(), v = in.view();

@@ -2,6 +2,7 @@
 #include "problems.h"
 
 using namespace problems;
+using tensors::Order;
 
 namespace {
 
@@ -128,25 +129,27 @@ TEST_CASE("cuda: two, three and four results of maps on every kernel", "[cuda][b
                                                 {TCU_FLOAT32, TCU_FLOAT16, TCU_FLOAT32, TCU_FLOAT32},
                                                 {TCU_FLOAT16, TCU_FLOAT64, TCU_FLOAT16, TCU_FLOAT8_E4M3}};
   int results = 1;  // of the next problem: one more than of the last
-  // out, the two inputs (a mode of extent 1 is broadcast), whether the last input's last mode is its fastest, and how often.
+  // out, the two inputs (a mode of extent 1 is broadcast), the order of the last one's modes, and how often.
   const struct {
     Sizes out, in[2];
-    bool plain, turned;
+    bool plain;
+    Order last;
     int times;
   } shapes[] = {
-      {{30011}, {{30011}, {30011}}, true, false, 12},       // broadcast.flat, where all begin alike
-      {{31, 257}, {{31, 257}, {31, 1}}, true, false, 2},    // rows that are no whole vectors
-      {{31, 257}, {{31, 1}, {1, 257}}, true, false, 2},     // the outer product of such
-      {{64, 257}, {{64, 257}, {1, 257}}, true, false, 2},   // rows that are
-      {{128, 96}, {{128, 1}, {128, 96}}, true, false, 2},
-      {{130, 65}, {{130, 65}, {130, 65}}, true, true, 2},   // transposed
-      {{65, 3, 33}, {{65, 3, 33}, {65, 1, 33}}, false, false, 6},
-      {{1027}, {{1027}, {1}}, false, false, 6},
+      {{30011}, {{30011}, {30011}}, true, Order::first, 12},       // broadcast.flat, where all begin alike
+      {{31, 257}, {{31, 257}, {31, 1}}, true, Order::first, 2},    // rows that are no whole vectors
+      {{3, 257}, {{3, 257}, {3, 1}}, true, Order::first, 3},      // rows shorter than a vector
+      {{31, 257}, {{31, 1}, {1, 257}}, true, Order::first, 2},     // the outer product of such
+      {{64, 257}, {{64, 257}, {1, 257}}, true, Order::first, 2},   // rows that are
+      {{128, 96}, {{128, 1}, {128, 96}}, true, Order::first, 2},
+      {{130, 65}, {{130, 65}, {130, 65}}, true, Order::reversed, 2},   // transposed
+      {{65, 3, 33}, {{65, 3, 33}, {65, 1, 33}}, false, Order::first, 6},
+      {{1027}, {{1027}, {1}}, false, Order::first, 6},
   };
   for (const auto &shape : shapes)
     for (int i = 0; i < (api::emulated() ? (shape.times + 1) / 2 : repeats(4 * shape.times)); ++i) {
       const auto &type = types[size_t(support::pick(rng, 0, 2))];
-      Tensor x(rng, type[0], shape.in[0], false, shape.plain), y(rng, type[0], shape.in[1], false, shape.plain, shape.turned);
+      Tensor x(rng, type[0], shape.in[0], false, shape.plain), y(rng, type[0], shape.in[1], false, shape.plain, shape.last);
       Tensor out(rng, type[0], shape.out, false, shape.plain);
       for (Tensor *t : {&x, &y}) t->fill([&] { return double(support::pick(rng, -4, 4)); });
       out.fill([] { return 99.0; });

@@ -83,6 +83,15 @@ class SharedLines {
 #endif
 };
 
+// p, of which the compiler knows no more than where it points: of a sum of two offsets it would make the address anew from both.
+template <class T>
+TCU_DEVICE T *opaque(T *p) {
+#if TCU_DEVICE_CODE
+  asm volatile("" : "+l"(p));
+#endif
+  return p;
+}
+
 template <int Bytes> struct word_of;
 template <> struct word_of<1> { using type = unsigned char; };
 template <> struct word_of<2> { using type = unsigned short; };
@@ -95,6 +104,51 @@ template <class T, int V>
 TCU_DEVICE bool is_aligned(const T *p) {
   return (reinterpret_cast<uint64_t>(p) & (sizeof(T) * V - 1)) == 0;
 }
+// As SharedLines, of elements of up to 8 bytes, read and written; byte: a multiple of their size.
+class SharedElements {
+#if TCU_DEVICE_CODE
+  unsigned from;
+
+ public:
+  TCU_DEVICE explicit SharedElements(void *elements) : from(unsigned(opaque(int(__cvta_generic_to_shared(elements))))) {}
+  TCU_DEVICE SharedElements beyond(int bytes) const { return SharedElements(*this, bytes); }
+  template <class T>
+  TCU_DEVICE void put(int byte, const T &x) const {
+    const auto w = __builtin_bit_cast(word_t<T, 1>, x);
+    if constexpr (sizeof(T) == 1) asm volatile("st.shared.u8 [%0], %1;" : : "r"(from + byte), "r"(unsigned(w)) : "memory");
+    else if constexpr (sizeof(T) == 2) asm volatile("st.shared.u16 [%0], %1;" : : "r"(from + byte), "h"(w) : "memory");
+    else if constexpr (sizeof(T) == 4) asm volatile("st.shared.u32 [%0], %1;" : : "r"(from + byte), "r"(w) : "memory");
+    else if constexpr (sizeof(T) == 8) asm volatile("st.shared.v2.u32 [%0], {%1, %2};" : : "r"(from + byte), "r"(w.x), "r"(w.y) : "memory");
+    else asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};" : : "r"(from + byte), "r"(w.x), "r"(w.y), "r"(w.z), "r"(w.w) : "memory");
+  }
+  template <class T>
+  TCU_DEVICE T get(int byte) const {
+    word_t<T, 1> w;
+    if constexpr (sizeof(T) == 1) {
+      unsigned x;
+      asm volatile("ld.shared.u8 %0, [%1];" : "=r"(x) : "r"(from + byte) : "memory");
+      w = static_cast<unsigned char>(x);
+    } else if constexpr (sizeof(T) == 2) asm volatile("ld.shared.u16 %0, [%1];" : "=h"(w) : "r"(from + byte) : "memory");
+    else if constexpr (sizeof(T) == 4) asm volatile("ld.shared.u32 %0, [%1];" : "=r"(w) : "r"(from + byte) : "memory");
+    else if constexpr (sizeof(T) == 8) asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(w.x), "=r"(w.y) : "r"(from + byte) : "memory");
+    else asm volatile("ld.shared.v4.u32 {%0, %1, %2, %3}, [%4];" : "=r"(w.x), "=r"(w.y), "=r"(w.z), "=r"(w.w) : "r"(from + byte) : "memory");
+    return __builtin_bit_cast(T, w);
+  }
+
+ private:
+  TCU_DEVICE SharedElements(const SharedElements &s, int bytes) : from(s.from + bytes) {}
+#else
+  char *from;
+
+ public:
+  TCU_DEVICE explicit SharedElements(void *elements) : from(static_cast<char *>(elements)) {}
+  TCU_DEVICE SharedElements beyond(int bytes) const { return SharedElements(from + bytes); }
+  template <class T>
+  TCU_DEVICE void put(int byte, const T &x) const { *reinterpret_cast<T *>(from + byte) = x; }
+  template <class T>
+  TCU_DEVICE T get(int byte) const { return *reinterpret_cast<const T *>(from + byte); }
+#endif
+};
 // A word of global memory, read here and now: the compiler would put a load of its own behind the condition under which it is used, and
 // the next one after that. kStreamed: it is the first that the caches are to forget.
 template <bool kStreamed, class W>

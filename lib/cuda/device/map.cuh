@@ -27,6 +27,9 @@ template <class T, class... R> struct largest_of<Types<T, R...>> {
   static constexpr int rest = largest_of<Types<R...>>::bytes;
   static constexpr int bytes = int(sizeof(T)) > rest ? int(sizeof(T)) : rest;
 };
+template <class Inputs> inline constexpr int least_of = 16;  // bytes of the narrowest
+template <class T, class... R>
+inline constexpr int least_of<Types<T, R...>> = int(sizeof(T)) < least_of<Types<R...>> ? int(sizeof(T)) : least_of<Types<R...>>;
 // Elements of one step, such that no operand's access passes 16 bytes.
 template <class Inputs, class Out = bool>
 inline constexpr int kVector = 16 / (largest_of<Inputs>::bytes > int(sizeof(Out)) ? largest_of<Inputs>::bytes : int(sizeof(Out)));

@@ -39,6 +39,12 @@ struct Divisor {
   uint64_t multiplier;
   uint32_t shift;
 };
+// The same for 32 bits, where kernels find it themselves.
+TCU_FN Divisor divisor_of(uint32_t d) {
+  uint32_t shift = 0;
+  while ((uint64_t(1) << shift) < d) ++shift;
+  return {(((uint64_t(1) << shift) - d) << 32) / d + 1, shift};
+}
 #if !defined(__CUDACC__)
 // d >= 1. The multiplier: 2^bits (2^shift - d) / d + 1 with shift = ceil(log2 d).
 inline Divisor divisor(int64_t d, int bits) {

@@ -213,13 +213,9 @@ struct ReduceChannels {
     const int64_t rounds = (run(p) / (int64_t(items) * used(p, c.lanes) * c.vector) + 1) * (p.reduced() / p.modes[1].extent);
     if (c.lanes == kThreads && n > 0 && n < resident && rounds > 1) c.split = ReduceSplit::parts_for(n, resident, rounds);
     c.grid = std::clamp<int64_t>(ceil_div(n * c.split, kThreads / c.lanes), 1, INT32_MAX);
-    if (c.split > 1) {
-      int width = 1;
-      while (width < p.modes[0].extent) width *= 2;
-      c.zeroed_bytes = size_t(counter_bytes(n));
-      c.workspace_bytes = c.zeroed_bytes + size_t(n * c.split * width * state_bytes(p));
-      c.leaves_zero = true;
-    }
+    int width = 1;
+    while (width < p.modes[0].extent) width *= 2;
+    ReduceSplit::keep_parts(c, p, n, width);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {

@@ -159,11 +159,7 @@ struct ReduceShifted {
     c.chunk = ceil_div(rows, ReduceSplit::parts_for(cells * c.detail, resident, most, 0.9375));
     c.split = c.detail * ceil_div(rows, c.chunk);
     c.grid = cells * c.split;
-    if (c.split > 1) {
-      c.zeroed_bytes = size_t(counter_bytes(cells));
-      c.workspace_bytes = c.zeroed_bytes + size_t(cells * c.split * width * state_bytes(p));
-      c.leaves_zero = true;
-    }
+    ReduceSplit::keep_parts(c, p, cells, width);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {

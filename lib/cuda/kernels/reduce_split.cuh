@@ -105,6 +105,15 @@ struct ReduceSplit {
       if (takes(parts) < takes(best)) best = parts;
     return best;
   }
+  // The workspace of c.split parts of each of n cells: a counter a cell, and of each part `width` states, written one after another
+  // or, where there is one, published.
+  static void keep_parts(LaunchConfig &c, const Problem &p, int64_t n, int64_t width, bool published = false) {
+    if (c.split <= 1) return;
+    const int64_t parts = n * c.split;
+    c.zeroed_bytes = size_t(counter_bytes(n) + (published ? parts * published_words(state_bytes(p)) * 8 : 0));
+    c.workspace_bytes = c.zeroed_bytes + size_t(published ? 0 : parts * width * state_bytes(p));
+    c.leaves_zero = true;
+  }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.block = kThreads;
@@ -139,12 +148,7 @@ struct ReduceSplit {
     c.chunk = turn > 0 && n <= 16 && units >= 2 * turn * parts ? turn : ceil_div(units, parts);
     c.split = c.variant == 3 || c.variant == 4 ? parts : std::min(parts, ceil_div(units, c.chunk));
     c.grid = std::min<int64_t>(n * c.split, INT32_MAX);
-    if (c.split > 1) {
-      const bool published = !tiled(p, d);  // else tickets, and the states in the rest
-      c.zeroed_bytes = size_t(counter_bytes(n) + (published ? n * c.split * published_words(state_bytes(p)) * 8 : 0));
-      c.workspace_bytes = c.zeroed_bytes + (published ? 0 : size_t(n * c.split * width * state_bytes(p)));
-      c.leaves_zero = true;
-    }
+    keep_parts(c, p, n, width, !tiled(p, d));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {

@@ -346,11 +346,7 @@ struct ReduceTcuSegmented {
     if (c.lanes == kThreads && p.kept() < resident && units > 1) {
       c.split = ReduceSplit::parts_for(p.kept(), resident, units);
       c.grid = p.kept() * c.split;
-      if (c.split > 1) {
-        c.zeroed_bytes = size_t(counter_bytes(p.kept()) + p.kept() * c.split * published_words(state_bytes(p)) * 8);
-        c.workspace_bytes = c.zeroed_bytes;
-        c.leaves_zero = true;
-      }
+      ReduceSplit::keep_parts(c, p, p.kept(), 1, true);
     }
     return c;
   }

@@ -104,10 +104,7 @@ struct ReduceTcuStrided {
     c.block = kThreads, c.vector = 16 / bytes_of(p.in[0]);
     c.split = tiles < resident && turns > 1 ? ReduceSplit::parts_for(tiles, resident, turns) : 1;
     c.grid = std::min<int64_t>(tiles * c.split, INT32_MAX);
-    if (c.split > 1) {
-      c.zeroed_bytes = size_t(counter_bytes(tiles)), c.leaves_zero = true;
-      c.workspace_bytes = c.zeroed_bytes + size_t(tiles * c.split * width * state_bytes(p));
-    }
+    ReduceSplit::keep_parts(c, p, tiles, width);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {

@@ -1,0 +1,93 @@
+// A tile of a tensor as a box of modes, and the two ways through it: along out, and along an input that lies in another order.
+// (Hynninen and Lyakh 2017, "cuTT: A High-Performance Tensor Transpose Library for CUDA Compatible GPUs", 3.3.)
+#pragma once
+#include "device/params.cuh"
+
+namespace tcu::cuda {
+
+inline constexpr int kTileModes = 8;           // of a tensor, at most
+inline constexpr int kTileRows = 256;          // of a tile, either way, at most
+inline constexpr int kTileCut = 256;           // elements of a mode that is cut, at most
+inline constexpr int kTileRoom = (1 << 14) - 1;  // elements in shared memory, at most
+inline constexpr int64_t kFar = int64_t(1) << 62;  // how far apart elements are that are the same one: they are the last to go along
+
+// How far apart an operand's neighbours along a mode are.
+TCU_FN constexpr int64_t distance(int64_t stride) { return stride < 0 ? -stride : stride == 0 ? kFar : stride; }
+
+// How many elements of each mode a tile has: all, some (of two modes at most) or one; and the input whose order is the other way. As one
+// number, which is the kernel's p.detail.
+struct TileBox {
+  int whole;            // a bit for each mode
+  int cut[2], some[2];  // modes of which there are some, and how many; one that is whole where there are fewer such
+  int guide;            // input
+
+  TCU_FN static TileBox of(int packed) {
+    return {packed & 0xff, {packed >> 8 & 7, packed >> 11 & 7}, {(packed >> 14 & 0xff) + 1, (packed >> 22 & 0xff) + 1}, packed >> 30 & 3};
+  }
+  TCU_FN int packed() const {
+    return int(unsigned(whole | cut[0] << 8 | cut[1] << 11 | (some[0] - 1) << 14 | (some[1] - 1) << 22) | unsigned(guide) << 30);
+  }
+  TCU_FN bool is_whole(int mode) const { return (whole >> mode & 1) != 0; }
+  TCU_FN int count(int mode, int64_t extent) const {
+    return is_whole(mode) ? int(extent) : mode == cut[0] ? some[0] : mode == cut[1] ? some[1] : 1;
+  }
+  // Tiles along one of the modes that are cut.
+  TCU_FN int64_t tiles(int c, int64_t extent) const { return is_whole(cut[c]) ? 1 : (extent + some[c] - 1) / some[c]; }
+};
+
+// A row is a run of the fastest modes, as long as a block has threads for; neighbouring threads go along it.
+struct TileWays {
+  int count[kTileModes];              // elements, by mode
+  int place[kTileModes];              // from one to the next in shared memory, where the tile stands as out goes through it
+  int n;                              // modes with more than one
+  int mode[2][kTileModes];            // these, from the fastest, along out and along the guide
+  int in_row[2], length[2], rows[2];  // the first of these are a row; its elements; rows
+  int room;                           // elements in shared memory
+
+  // extent(m), far(m): of mode m the extent, and the distance in the guide. vector: elements that a thread takes at once. least: bytes of
+  // the narrowest element in shared memory.
+  template <class Extent, class Far>
+  TCU_FN void find(const TileBox &box, int modes, int vector, int least, Extent extent, Far far) {
+    n = 0;
+    int all = 1;
+    for (int m = 0; m < modes; ++m) {
+      count[m] = box.count(m, extent(m)), place[m] = 0;
+      if (count[m] == 1) continue;
+      all *= count[m];
+      int at = n;
+      for (; at > 0 && far(m) < far(mode[1][at - 1]); --at) mode[1][at] = mode[1][at - 1];
+      mode[0][n++] = m, mode[1][at] = m;
+    }
+    for (int way = 0; way < 2; ++way) {
+      length[way] = 1, in_row[way] = 0;
+      while (in_row[way] < n) {
+        const int m = mode[way][in_row[way]];
+        if (length[way] * count[m] > kThreads * vector) break;
+        length[way] *= count[m], ++in_row[way];
+        if (!box.is_whole(m) || (way == 0 && in_row[0] < n && mode[0][in_row[0]] != m + 1)) break;  // what follows is not beside these
+      }
+      rows[way] = all / length[way];
+    }
+    int step = 1;
+    for (int i = 0; i < in_row[0]; ++i) place[mode[0][i]] = step, step *= count[mode[0][i]];
+    step = pitch(step, least);
+    int next = in_row[0];  // rows in the guide's order: its neighbours are in neighbouring ones
+    for (int i = 0; i < n; ++i) {
+      const int m = mode[1][i];
+      if (place[m] == 0) place[m] = step, step *= count[m], mode[0][next++] = m;
+    }
+    room = step;
+  }
+
+ private:
+  // From one row to the next: an odd number of words, so that the elements of a column lie in different banks.
+  TCU_FN static constexpr int pitch(int length, int least) {
+    const int unit = least < 4 ? 4 / least : 1;
+    return ((length + unit - 1) / unit | 1) * unit;
+  }
+};
+
+// Bytes of one input's part of a tile in shared memory.
+TCU_FN constexpr int tile_part_bytes(int room, int element) { return (room * element + 15) / 16 * 16; }
+
+}  // namespace tcu::cuda
