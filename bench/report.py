@@ -55,8 +55,8 @@ BYTES = {"bool": 1, "i8": 1, "i16": 2, "i32": 4, "i64": 8, "u8": 1, "u16": 2, "u
 
 
 def results(case):
-    """Arrays that it writes: a broadcast of two expressions two."""
-    return 2 if case["family"] == "broadcast" and "," in case["expr"] else 1
+    """Arrays that it writes: a broadcast of several expressions as many."""
+    return 1 + case["expr"].count(",") if case["family"] == "broadcast" else 1
 
 
 def traffic(case):

@@ -55,7 +55,7 @@ class Case:
         outer = re.fullmatch(r"(\w+)\((.*)\)", self.expr) if self.family != "broadcast" else None
         self.fold, self.inner = (outer[1], outer[2]) if outer else ("", self.expr)
         self.is_scan = self.fold.startswith("cum") or self.fold == "recurrence"
-        self.results = 2 if self.family == "broadcast" and "," in self.expr else 1  # a tuple where there are two
+        self.results = 1 + self.expr.count(",") if self.family == "broadcast" else 1  # a tuple where there are several
         self.axes = tuple(len(self.shape) - d for d in entry["dims"])
         self.inputs = [v if isinstance(v, list) else None for v in entry["inputs"]]  # None: a view with strides
         self.out_shape = [1 if self.fold in FOLDS and i + 1 in entry["dims"] else e for i, e in enumerate(self.shape)]
@@ -148,7 +148,7 @@ def check(case, peer, result, inputs, rng=np.random.default_rng(3)):
         extents = tuple(1 if a not in axes else len(range(*where[a].indices(shape[a]))) for a in range(len(shape)))
         value = evaluate(case.inner, parts, NUMPY_FUNCTIONS)
         if case.fold != "recurrence":
-            value = np.broadcast_to(value[0] if case.results > 1 else value, extents)  # of two results the first
+            value = np.broadcast_to(value[0] if case.results > 1 else value, extents)  # of several results the first
         pick = tuple(where[a] if a not in axes or case.is_scan else slice(0, 1) for a in range(len(shape)))
         got.append(np.asarray(peer.to_numpy(take(result[0] if case.results > 1 else result, pick)), dtype=np.float64).ravel())
         if case.fold == "recurrence":

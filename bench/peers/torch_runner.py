@@ -87,7 +87,7 @@ class Torch(GpuPeer):
             eager = lambda out, x: torch.sum(inner(x), axes, keepdim=True, dtype=dtype, out=out)
         else:
             return
-        if case.results == 1:  # of two each would be a launch of its own
+        if case.results == 1:  # of several each would be a launch of its own
             yield "eager", eager
         # torch.compile in a way of its own: it may not write into out.
         steps = len(re.findall(r"[a-z0-9]+\(|[-+*/]", case.inner)) + bool(case.fold)

@@ -21,7 +21,7 @@ int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
 
 // Where the operands of one set lie, in elements; every set and operand begins at a multiple of 256 bytes.
 struct Arrangement {
-  int64_t sets, set_elements = 0, out_elements;  // out_elements: from one set's out to the next one's; a second result is half way
+  int64_t sets, set_elements = 0, out_elements;  // out_elements: from one set's out to the next one's; between them its other results
   std::vector<int64_t> begins;
 
   Arrangement(const Case &c, int64_t cache_bytes)
@@ -92,14 +92,15 @@ struct CaseRunner::Call {
     out_tensor = {nullptr, into.shape.data(), into.strides.data(), dtype_of(c.out), static_cast<int32_t>(into.shape.size())};
     for (int64_t s = 0; s < arrangement.sets; s++) {
       outs.push_back(out + (s * arrangement.out_elements + into.offset) * dtype_bytes(c.out));
-      if (c.results() > 1) {
-        seconds.push_back(out_tensor);
-        seconds.back().data = out + (s * arrangement.out_elements + arrangement.out_elements / 2 + into.offset) * dtype_bytes(c.out);
+      for (int64_t r = 1; r < c.results(); r++) {
+        more.push_back(out_tensor);
+        more.back().data = out + (s * arrangement.out_elements + r * (arrangement.out_elements / c.results()) + into.offset) * dtype_bytes(c.out);
       }
       for (size_t j = 0; j < inputs_of.size(); j++) {
         pointers.push_back(pool + (s * arrangement.set_elements + arrangement.begins[j] + inputs_of[j].offset) * dtype_bytes(c.dtype));
       }
     }
+    options.n_second = static_cast<int32_t>(c.results() - 1);
     is_scan = c.family == "scan" || c.family == "segmented_scan";
     if (fold.rfind("cum", 0) == 0) fold = fold.substr(3);
     if (!fold.empty() && !(op = tcu_reduce_op_by_name(fold.c_str())))
@@ -116,7 +117,7 @@ struct CaseRunner::Call {
 
   void point_to(int64_t set) {
     out_tensor.data = outs[set];
-    if (!seconds.empty()) options.second = &seconds[set];
+    if (!more.empty()) options.second = &more[set * options.n_second];
     for (size_t j = 0; j < inputs.size(); j++) inputs[j].data = pointers[set * inputs.size() + j];
   }
   void make_plan() {
@@ -132,7 +133,7 @@ struct CaseRunner::Call {
   void execute(int64_t k) {
     int64_t set = k % arrangement.sets;
     const void *const *in = pointers.data() + set * inputs.size();
-    if (!seconds.empty()) options.second = &seconds[set];
+    if (!more.empty()) options.second = &more[set * options.n_second];
     must(tcu_plan_execute(plan, outs[set], static_cast<int32_t>(inputs.size()), in, &options));
   }
   void one_shot(int64_t k) {
@@ -158,7 +159,7 @@ struct CaseRunner::Call {
   std::vector<int32_t> dims;
   tcu_tensor_t out_tensor;
   std::vector<void *> outs;
-  std::vector<tcu_tensor_t> seconds;  // one a set, of a case with two results
+  std::vector<tcu_tensor_t> more;  // of each set the results but the first
   std::vector<void *> pointers;
   tcu_options_t options = TCU_OPTIONS_INIT;
   struct OwnedExpr {  // goes too where the plan is refused
@@ -212,7 +213,7 @@ void CaseRunner::verify(Call &call, const Case &c, const Reference &reference, R
   const uint64_t poison = ~uint64_t{0};  // NaN as a float
   std::vector<int64_t> places;
   for (int64_t result = 0; result < c.results(); result++) {
-    for (int64_t p : reference.positions) places.push_back((c.into.at(p) + result * call.arrangement.out_elements / 2) * size);
+    for (int64_t p : reference.positions) places.push_back((c.into.at(p) + result * (call.arrangement.out_elements / c.results())) * size);
   }
   for (int64_t p : places) must(tcu_copy(device_.context, out_.at(p), &poison, size, device_.stream));
   call.one_shot(0);

@@ -94,7 +94,7 @@ int64_t Case::fold_length() const {
   return n;
 }
 
-int64_t Case::results() const { return family == "broadcast" && expr.find(',') != std::string::npos ? 2 : 1; }
+int64_t Case::results() const { return family == "broadcast" ? 1 + std::count(expr.begin(), expr.end(), ',') : 1; }
 
 int64_t Case::bytes() const {
   int64_t n = results() * product(out_shape()) * dtype_bytes(out);

@@ -30,7 +30,7 @@ struct Case {
   std::vector<int64_t> out_shape() const;
   int64_t elements() const;     // of the iteration space
   int64_t fold_length() const;  // elements that meet in one output; 1 for a broadcast
-  int64_t results() const;      // arrays that it writes: a broadcast of two expressions two
+  int64_t results() const;      // arrays that it writes: a broadcast of several expressions as many
   int64_t bytes() const;        // that must move: each input element once, each output once
 };
 

@@ -94,8 +94,8 @@ Partial fold_range(const Case &c, const Expression &e, const Pool &pool, const s
   Partial p;
   for (int64_t position = from; position < to; position++) {
     for (size_t j = 0; j < n; j++) values[j] = pool.host_at(at[j]);
-    const double x = e.is_identity() ? values[0] : e.run_last(values.data());
-    f.take(p, e.last.empty() ? 0 : e.run(values.data()), x, position);
+    const double x = e.is_identity() ? values[0] : e.run(values.data(), e.tapes.size() - 1);
+    f.take(p, e.tapes.size() == 1 ? 0 : e.run(values.data(), 0), x, position);
     for (int d : dims) {  // step to the next index
       bool carries = ++index[d - 1] == c.shape[d - 1];
       for (size_t j = 0; j < n; j++) at[j] += carries ? (1 - c.shape[d - 1]) * stride(j, d) : stride(j, d);
@@ -161,7 +161,12 @@ Reference make_reference(const Case &c, const Expression &e, const Pool &pool, c
   const int64_t wanted = std::min(outputs, std::clamp<int64_t>(work / std::max<int64_t>(c.fold_length(), 1), 3, most));
   std::mt19937_64 random(7);
   Reference r;
-  std::vector<double> seconds;
+  std::vector<Expression> each{e};  // of the results of a map
+  if (c.results() > 1) {
+    each.clear();
+    for (const std::vector<Step> &tape : e.tapes) each.push_back({e.fold, {tape}});
+  }
+  std::vector<std::vector<double>> values(each.size());
   double norm = 0, summands = 0;
   for (int64_t k = 0; k < wanted; k++) {
     int64_t position = k == 0 ? 0 : k == 1 ? outputs - 1 : static_cast<int64_t>(random() % outputs);
@@ -173,17 +178,18 @@ Reference make_reference(const Case &c, const Expression &e, const Pool &pool, c
       length = index[c.dims[0] - 1] + 1;
       index[c.dims[0] - 1] = 0;
     }
-    const Partial p = fold(c, e, pool, origins, index, length, f);
-    const double value = f.value(p, static_cast<double>(length));
-    if (c.results() > 1) r.values.push_back(p.factor), seconds.push_back(value);  // of one element: its first value, and its last
-    else r.values.push_back(value);
-    norm += value * value;
-    if (f.summands) {
-      summands += f.summands(p, static_cast<double>(length));
-      r.magnitudes.push_back(f.magnitude(p, static_cast<double>(length)));
+    for (size_t i = 0; i < each.size(); i++) {
+      const Partial p = fold(c, each[i], pool, origins, index, length, f);
+      const double value = f.value(p, static_cast<double>(length));
+      values[i].push_back(value);
+      norm += value * value;
+      if (f.summands) {
+        summands += f.summands(p, static_cast<double>(length));
+        r.magnitudes.push_back(f.magnitude(p, static_cast<double>(length)));
+      }
     }
   }
-  r.values.insert(r.values.end(), seconds.begin(), seconds.end());
+  for (const std::vector<double> &of : values) r.values.insert(r.values.end(), of.begin(), of.end());  // one result after another
   r.scale = std::max(norm, summands);
   r.is_exact = f.traits & Fold::exact;
   // Rounding of a signed random sum of n grows slower than n^(1/4) in any blocked order; one summand lost in n costs

@@ -29,7 +29,7 @@ const Function *function_named(const std::string &name) {
   return nullptr;
 }
 
-// all := sum [, sum]; sum := product {(+|-) product}; product := factor {(*|/) factor}; factor := -factor | (sum) | name(sum) | a..p |
+// all := sum {, sum}; sum := product {(+|-) product}; product := factor {(*|/) factor}; factor := -factor | (sum) | name(sum) | a..p |
 // number
 class Parser {
  public:
@@ -40,14 +40,10 @@ class Parser {
       e_.fold = name();
       expect('(');
     }
-    sum();
-    if (peek() == ',') {
-      at_++;
-      std::vector<Step> first;
-      first.swap(e_.tape);
+    do {
+      e_.tapes.emplace_back();
       sum();
-      e_.last.swap(e_.tape), e_.tape.swap(first);
-    }
+    } while (peek() == ',' && ++at_);
     if (has_fold) expect(')');
     if (at_ != text_.size()) fail("does not end here");
     return e_;
@@ -68,7 +64,7 @@ class Parser {
     if (at_ == from) fail("wants a name");
     return text_.substr(from, at_ - from);
   }
-  void op(tcu_op_t id, double (*apply)(double) = nullptr) { e_.tape.push_back({Step::op, id, 0, apply}); }
+  void op(tcu_op_t id, double (*apply)(double) = nullptr) { e_.tapes.back().push_back({Step::op, id, 0, apply}); }
   void sum() {
     product();
     while (peek() == '+' || peek() == '-') {
@@ -100,7 +96,7 @@ class Parser {
       char *end = nullptr;
       double value = std::strtod(text_.c_str() + at_, &end);
       at_ = end - text_.c_str();
-      e_.tape.push_back({Step::constant, 0, value, nullptr});
+      e_.tapes.back().push_back({Step::constant, 0, value, nullptr});
       return;
     }
     std::string n = name();
@@ -114,7 +110,7 @@ class Parser {
       return op(id, f->apply);
     }
     if (n.size() != 1 || n[0] < 'a' || n[0] > 'p') fail("'" + n + "' is no input: they are a, b, c, ...");
-    e_.tape.push_back({Step::input, n[0] - 'a', 0, nullptr});
+    e_.tapes.back().push_back({Step::input, n[0] - 'a', 0, nullptr});
   }
 
   std::string text_;
@@ -149,14 +145,13 @@ double run_tape(const std::vector<Step> &tape, const double *inputs) {
 }
 }  // namespace
 
-double Expression::run(const double *inputs) const { return run_tape(tape, inputs); }
-double Expression::run_last(const double *inputs) const { return run_tape(last.empty() ? tape : last, inputs); }
+double Expression::run(const double *inputs, size_t value) const { return run_tape(tapes[value], inputs); }
 
 tcu_expr_t make_expr(const Expression &e, tcu_dtype_t dtype) {
   if (e.is_identity()) return nullptr;
   std::vector<tcu_node_t> nodes;
-  std::vector<Step> steps = e.tape;
-  steps.insert(steps.end(), e.last.begin(), e.last.end());
+  std::vector<Step> steps;
+  for (const std::vector<Step> &tape : e.tapes) steps.insert(steps.end(), tape.begin(), tape.end());
   for (const Step &s : steps) {
     tcu_node_t node = {};
     node.kind = s.kind == Step::input ? TCU_NODE_INPUT : s.kind == Step::constant ? TCU_NODE_CONSTANT : TCU_NODE_OP;

@@ -1,4 +1,4 @@
-// The element-wise expressions of cases.json, "tanh(a*b+c)", or two with a comma between them: parsed to postfix tapes, run in float64,
+// The element-wise expressions of cases.json, "tanh(a*b+c)", or several with commas between them: parsed to postfix tapes, run in float64,
 // made a tcu_expr_t.
 #pragma once
 #include <string>
@@ -17,11 +17,10 @@ struct Step {
 
 struct Expression {
   std::string fold;  // "sum", "argmax", "cumsum", ...: the outermost name of a reduction or scan; else ""
-  std::vector<Step> tape, last;  // last: of a second value, else empty
+  std::vector<std::vector<Step>> tapes;  // one a value
 
-  bool is_identity() const { return last.empty() && tape.size() == 1 && tape[0].kind == Step::input && tape[0].index == 0; }
-  double run(const double *inputs) const;       // the first value
-  double run_last(const double *inputs) const;  // the last one
+  bool is_identity() const { return tapes.size() == 1 && tapes[0].size() == 1 && tapes[0][0].kind == Step::input && tapes[0][0].index == 0; }
+  double run(const double *inputs, size_t value) const;
 };
 
 // has_fold: the outermost call is the fold. Throws std::invalid_argument.
