@@ -22,11 +22,12 @@ tcu::Device h200() {
 
 std::shared_ptr<const tcu::Expr> expr_of(const bench::Expression &e, tcu::DType constants) {
   std::vector<tcu::Node> nodes;
-  for (const bench::Step &s : e.tape) {
-    if (s.kind == bench::Step::input) nodes.push_back(tcu::Node::input(s.index));
-    else if (s.kind == bench::Step::constant) nodes.push_back(tcu::Node::constant(constants, tcu::Scalar{}));
-    else nodes.push_back(tcu::Node::op(tcu::Op(s.index)));
-  }
+  for (const std::vector<bench::Step> &tape : e.tapes)
+    for (const bench::Step &s : tape) {
+      if (s.kind == bench::Step::input) nodes.push_back(tcu::Node::input(s.index));
+      else if (s.kind == bench::Step::constant) nodes.push_back(tcu::Node::constant(constants, tcu::Scalar{}));
+      else nodes.push_back(tcu::Node::op(tcu::Op(s.index)));
+    }
   return std::make_shared<const tcu::Expr>(nodes);
 }
 

@@ -104,7 +104,7 @@ template <class T, int V>
 TCU_DEVICE bool is_aligned(const T *p) {
   return (reinterpret_cast<uint64_t>(p) & (sizeof(T) * V - 1)) == 0;
 }
-// As SharedLines, of elements of up to 8 bytes, read and written; byte: a multiple of their size.
+// As SharedLines, of elements of up to 16 bytes, read and written; byte: a multiple of their size.
 class SharedElements {
 #if TCU_DEVICE_CODE
   unsigned from;

@@ -243,40 +243,47 @@ struct BroadcastPermute {
   static constexpr int kSector = 32;          // bytes that are read at a time
 
   static int64_t far(const Problem &p, int mode, int k) { return distance(p.modes[mode].stride[k]); }
-  // The mode, from `first` on, along which operand k's elements are the closest together.
-  static int closest(const Problem &p, int k, int first = 0) {
-    int best = first;
-    for (int m = first + 1; m < p.modes.size(); ++m)
-      if (far(p, m, k) < far(p, best, k)) best = m;
-    return best;
+  // The modes along which operand k is not one element, its closest neighbours' first.
+  struct Order {
+    int mode[kTileModes] = {}, n = 0;
+  };
+  static Order order(const Problem &p, int k) {
+    Order o;
+    for (int m = 0; m < p.modes.size(); ++m) {
+      if (far(p, m, k) == kFar) continue;
+      int at = o.n++;
+      for (; at > 0 && far(p, m, k) < far(p, o.mode[at - 1], k); --at) o.mode[at] = o.mode[at - 1];
+      o.mode[at] = m;
+    }
+    return o;
   }
   // The first input whose neighbours are not along out's fastest mode; or only few of them, and the next ones not along the next mode. Inputs
   // are numbered from 1 on, as operands; 0 if there is none.
   static int guide(const Problem &p) {
     const auto moves = [&](int k) { return p.modes[0].stride[k] != 0; };
     for (int k = 1; k <= p.n_inputs; ++k)
-      if (moves(k) && closest(p, k) != 0) return k;
-    for (int k = 1; k <= p.n_inputs && p.modes.size() > 2; ++k)
-      if (const int m = closest(p, k, 1); moves(k) && p.modes[0].extent * bytes_of(p.dtype(k)) < kSector && m > 1 && far(p, m, k) != kFar) return k;
+      if (moves(k) && order(p, k).mode[0] != 0) return k;
+    for (int k = 1; k <= p.n_inputs; ++k) {
+      const bool few = p.modes[0].extent * bytes_of(p.dtype(k)) < kSector;
+      if (const Order o = order(p, k); moves(k) && few && o.n > 1 && o.mode[1] > 1) return k;
+    }
     return 0;
   }
   // Whether input k is read along the guide's rows.
-  static bool is_turned(const Problem &p, int k) {
-    const int g = guide(p);
-    return k == g || (jumps(p, k) && far(p, closest(p, g), k) == 1);
-  }
+  static bool is_turned(const Problem &p, int g, int k) { return k == g || (jumps(p, k) && far(p, order(p, g).mode[0], k) == 1); }
   static bool jumps(const Problem &p, int k) { return p.modes[0].stride[k] != 0 && far(p, 0, k) > 1; }
 
   static bool accepts(const Problem &p, const Device &) {
-    return p.modes.size() >= 2 && p.modes.size() <= kTileModes && p.n_inputs <= 4 && p.modes[0].stride[0] == 1 && p.kept() >= kThreads && guide(p) > 0;
+    return p.modes.size() >= 2 && p.modes.size() <= kTileModes && p.n_inputs <= 4 && p.modes[0].stride[0] == 1 && p.kept() >= kThreads &&
+           guide(p) > 0;
   }
   // Whether all rows are whole vectors of v, out's and those of inputs along the mode that they are read along.
   static bool whole(const Problem &p, int v) {
-    const int t = closest(p, guide(p));
+    const int g = guide(p), t = order(p, g).mode[0];
     if (!rows_aligned(p, 0, 0, v)) return false;
     for (int k = 1; k <= p.n_inputs; ++k) {
       if (p.modes[0].stride[k] == 0) continue;
-      const int m = is_turned(p, k) ? t : 0;
+      const int m = is_turned(p, g, k) ? t : 0;
       if (p.modes[m].stride[k] != 1 || !rows_aligned(p, m, k, v)) return false;
     }
     return true;
@@ -295,13 +302,11 @@ struct BroadcastPermute {
   // Of boxes with runs of so many elements, the one that seems to take the least time.
   static Chosen choose(const Problem &p, int v) {
     const int g = guide(p), n = p.modes.size();
-    int order[2][kTileModes], kinds = 0;
-    for (int m = 0; m < n; ++m) {
-      order[0][m] = m;
-      if (far(p, m, g) == kFar) continue;
-      int at = kinds++;
-      for (; at > 0 && far(p, m, g) < far(p, order[1][at - 1], g); --at) order[1][at] = order[1][at - 1];
-      order[1][at] = m;
+    const Order orders[] = {order(p, 0), order(p, g)};
+    int turned = 0, least = 16;  // bytes of an element in shared memory, of all inputs that are turned, and of the narrowest input
+    for (int k = 1; k <= p.n_inputs; ++k) {
+      least = std::min(least, bytes_of(p.dtype(k)));
+      if (is_turned(p, g, k)) turned += bytes_of(p.dtype(k));
     }
     Chosen best;
     for (int64_t along : {16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 4096})
@@ -309,19 +314,19 @@ struct BroadcastPermute {
         Chosen c;
         int cuts = 0;
         c.box = {}, c.box.guide = g - 1;
-        take(p, c.box, cuts, order[0], n, along, v);
-        take(p, c.box, cuts, order[1], kinds, across, v);
+        take(p, c.box, cuts, orders[0], along, v);
+        take(p, c.box, cuts, orders[1], across, v);
         for (; cuts < 2; ++cuts)
           for (c.box.some[cuts] = 1; c.box.cut[cuts] + 1 < n && !c.box.is_whole(c.box.cut[cuts]);) ++c.box.cut[cuts];
-        if (fits(p, c, v) && (c.speed = speed(p, c, v)) > best.speed) best = c;
+        if (fits(p, c, v, turned, least) && (c.speed = speed(p, c, v)) > best.speed) best = c;
       }
     return best;
   }
   // Adds a run of `target` elements along these modes to the box.
-  static void take(const Problem &p, TileBox &box, int &cuts, const int *order, int n, int64_t target, int v) {
+  static void take(const Problem &p, TileBox &box, int &cuts, const Order &order, int64_t target, int v) {
     int64_t length = 1;
-    for (int i = 0; i < n; ++i) {
-      const int m = order[i];
+    for (int i = 0; i < order.n; ++i) {
+      const int m = order.mode[i];
       const int64_t e = p.modes[m].extent, want = std::max<int64_t>(target / length, 1);
       if (!box.is_whole(m) && e > want) {
         const int64_t even = ceil_div(e, ceil_div(e, want)), some = std::min<int64_t>(i == 0 ? ceil_div(even, v) * v : even, kTileCut);
@@ -335,23 +340,24 @@ struct BroadcastPermute {
       box.whole |= 1 << m, length *= e;
     }
   }
-  static bool fits(const Problem &p, Chosen &c, int v) {
-    int bytes = 0, least = 16;
-    for (int k = 1; k <= p.n_inputs; ++k) {
-      least = std::min(least, bytes_of(p.dtype(k)));
-      if (is_turned(p, k)) bytes += bytes_of(p.dtype(k));
-    }
-    int64_t all = bytes;
+  static bool fits(const Problem &p, Chosen &c, int v, int turned, int least) {
+    int64_t all = turned;
     for (int m = 0; m < p.modes.size() && all <= kBytes; ++m) all *= c.box.count(m, p.modes[m].extent);
     if (all > kBytes) return false;
-    c.ways.find(c.box, p.modes.size(), v, least, [&](int m) { return p.modes[m].extent; }, [&](int m) { return far(p, m, c.box.guide + 1); });
+    c.ways.find(c.box, p.modes.size(), v, least, [&](int m) { return p.modes[m].extent; },
+                [&](int m) { return far(p, m, c.box.guide + 1); });
     bool fits = c.ways.room <= kTileRoom;
-    for (int way = 0; way < 2; ++way) fits = fits && c.ways.in_row[way] > 0 && c.ways.rows[way] <= kTileRows && c.ways.length[way] % v == 0;
+    for (int way = 0; way < 2; ++way)
+      fits = fits && c.ways.in_row[way] > 0 && c.ways.rows[way] <= kTileRows && c.ways.length[way] % v == 0;
     return fits;
   }
-  // From counted instructions and bytes; within a third of what an H100 made of 140 problems but for functions.
+  // From counted instructions and bytes. Of the problems of 16 MB and more in an early run on an H100 the middle made 0.8 of it, eight of ten
+  // 0.46 to 1.39; functions make less.
   static double speed(const Problem &p, const Chosen &c, int v) {
     const TileWays &w = c.ways;
+    int widest = 1;
+    for (int k = 1; k <= p.n_inputs; ++k) widest = std::max(widest, bytes_of(p.dtype(k)));
+    const int items = permute_items(v, widest);
     const int64_t all = int64_t(w.length[0]) * w.rows[0];
     double there = double(all);  // elements of a tile, on the average
     for (int i = 0; i < 2; ++i) {
@@ -360,8 +366,9 @@ struct BroadcastPermute {
     }
     double instructions = 150 * kThreads, bytes = 0;  // a thread's, for each tile
     for (int way = 0; way < 2; ++way) {
-      const int k = way == 0 ? 0 : c.box.guide + 1, turn = kThreads / (w.length[way] / v) * permute_items(v, bytes_of(p.dtype(k)));
-      instructions += double(ceil_div(w.rows[way], turn) * permute_items(v, bytes_of(p.dtype(k))) * kThreads) * (way == 0 ? 24 + 8 * p.n_inputs + 4 * v : 18 + 2 * v);
+      const int k = way == 0 ? 0 : c.box.guide + 1, turn = kThreads / (w.length[way] / v) * items;
+      const int of_item = way == 0 ? 24 + 8 * p.n_inputs + 4 * v : 18 + 2 * v;
+      instructions += double(ceil_div(w.rows[way], turn) * items * kThreads) * of_item;
       int64_t run = 1;  // elements that are neighbours in memory
       for (int i = 0; i < w.n && far(p, w.mode[way][i], k) == run; ++i) {
         run *= w.count[w.mode[way][i]];
@@ -374,31 +381,28 @@ struct BroadcastPermute {
   }
 
   // Where out's neighbours would each read a sector of the guide of which the others' elements are far away, sooner than these would come from
-  // the second level cache, or the memory, again and again; and broadcast.transpose has no tiles that are nearly full. By 219 problems on an
-  // H100: in 42 it took 0.52 of the time of what was chosen before, 1.17 at most; of less than 16 MB it was never the best by much.
+  // the second level cache, or the memory, again and again; and broadcast.transpose has no tiles that are nearly full. By 202 problems on an
+  // H100: in the 44 that it is chosen for it took 0.53 of the time of what was chosen before, 1.17 at most. Of the others it was the
+  // best by more than a fifth in seven, 1.9 times at most, three of them of less than 16 MB.
   static bool suits(const Problem &p, const Device &d) {
     const int g = guide(p), bytes = bytes_of(p.dtype(g));
     int64_t size = bytes;
     for (const Mode &m : p.modes) size *= m.stride[g] != 0 ? m.extent : 1;
     if (p.bytes() < 16000000 || size < (BroadcastShort::accepts(p, d) ? 4000000 : 2000000) || BroadcastTranspose::repeats(p)) return false;
     for (int k = 1; k <= p.n_inputs; ++k)
-      if (jumps(p, k) && !is_turned(p, k)) return false;
+      if (jumps(p, k) && !is_turned(p, g, k)) return false;
     const int v = vector(p), beside = used_beside(p, g, kSector / bytes);
     if (beside * 3 > kSector / bytes) return false;
-    if (BroadcastTranspose::accepts(p, d) && BroadcastTranspose::suits(p, d) && BroadcastTranspose::filled(p) >= 0.65 && (p.n_inputs <= 2 || v > 2))
-      return false;
+    const bool squares = BroadcastTranspose::accepts(p, d) && BroadcastTranspose::suits(p, d) && BroadcastTranspose::filled(p) >= 0.65;
+    if (squares && (p.n_inputs <= 2 || v > 2)) return false;
     return 0.8 * choose(p, v).speed > (size > int64_t(d.l2_bytes) / 2 ? 0.2 : 0.45) * beside;
   }
   // Of the elements of a sector, those that out needs at about the same time.
   static int used_beside(const Problem &p, int k, int64_t sector) {
     int64_t used = 1, filled = 1;
-    bool seen[kTileModes] = {};
-    while (filled < sector) {
-      int m = -1;
-      for (int i = 0; i < p.modes.size(); ++i)
-        if (!seen[i] && (m < 0 || far(p, i, k) < far(p, m, k))) m = i;
-      if (m < 0 || far(p, m, k) == kFar) break;
-      seen[m] = true;
+    const Order o = order(p, k);
+    for (int i = 0; i < o.n && filled < sector; ++i) {
+      const int m = o.mode[i];
       if (p.modes[m].stride[0] < kBeside) used *= std::min<int64_t>(p.modes[m].extent, ceil_div(sector, far(p, m, k)));
       filled = std::max(filled, far(p, m, k) * p.modes[m].extent);
     }
@@ -406,11 +410,12 @@ struct BroadcastPermute {
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
+    const int g = guide(p);
     c.block = kThreads, c.vector = vector(p);
     const Chosen chosen = choose(p, c.vector);
     c.detail = chosen.box.packed();
     for (int k = 1; k <= p.n_inputs; ++k)
-      if (is_turned(p, k)) c.shared_bytes += tile_part_bytes(chosen.ways.room, bytes_of(p.dtype(k)));
+      if (is_turned(p, g, k)) c.shared_bytes += tile_part_bytes(chosen.ways.room, bytes_of(p.dtype(k)));
     int64_t tiles = 1;
     for (int m = 0; m < p.modes.size(); ++m) tiles *= ceil_div(p.modes[m].extent, chosen.box.count(m, p.modes[m].extent));
     c.grid = persistent_grid("broadcast.permute", p, d, tiles);
@@ -418,7 +423,7 @@ struct BroadcastPermute {
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
     unsigned turned = 0;
-    for (int k = 1; k <= p.n_inputs; ++k) turned |= unsigned(is_turned(p, k)) << (k - 1);
+    for (int k = 1; k <= p.n_inputs; ++k) turned |= unsigned(is_turned(p, guide(p), k)) << (k - 1);
     return make_instance(p, "broadcast_permute",
                          {std::to_string(c.vector), bits_text(BroadcastGeneral::once(p, c.vector)), bits_text(turned)});
   }
