@@ -1,6 +1,7 @@
 // Random strided problems on the cuda context, run on every kernel that takes them and compared with the oracle. Inputs are
 // small whole numbers, so that every order of adding gives the same bits and the comparison is exact.
 #pragma once
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
@@ -70,10 +71,16 @@ inline int64_t random_extent(Rng &rng, int64_t most) {
   const int64_t n = support::chance(rng, 4) ? 0 : support::one_of(rng, sizes);
   return std::min(n, most);
 }
+// Half of them beside numbers that kernels are made by, the others any. On a device some have more than a block takes at once.
 inline Sizes random_extents(Rng &rng, int64_t most_elements) {
   Sizes e(size_t(support::pick(rng, 0, 4)));
-  int64_t left = most_elements;
-  for (auto &n : e) n = random_extent(rng, left), left /= std::max<int64_t>(n, 1);
+  int64_t left = api::emulated() || !support::chance(rng, 10) ? most_elements : std::max<int64_t>(most_elements, 200000);
+  const bool any = support::chance(rng, 50);
+  for (size_t m = 0; m < e.size(); ++m) {
+    const double share = std::pow(double(std::max<int64_t>(left, 1)), 2.0 / double(e.size() - m + 1));
+    e[m] = any ? support::pick(rng, 1, std::max<int64_t>(int64_t(share), 1)) : random_extent(rng, left);
+    left /= std::max<int64_t>(e[m], 1);
+  }
   for (size_t m = e.size(); m > 1; --m) std::swap(e[m - 1], e[rng() % m]);
   return e;
 }

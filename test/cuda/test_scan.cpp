@@ -132,6 +132,7 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
     run_case(rng, c, {16500, 2}, 0, true, runs);
     run_case(rng, c, {lines, 3}, 1, true, runs);
     run_case(rng, c, {3, 8300}, 1, true, runs);
+    for (int64_t wide : {135, 191}) run_case(rng, c, {wide, emulated ? 70 : 1500}, 1, true, runs);  // more columns than a block has threads
   }
   // short lines, of whole vectors and not
   for (int64_t n : {2, 7, 16, 40, 256}) for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {n, 67}, 0, true, runs); });

@@ -54,6 +54,7 @@ struct scan_columns {
   using Inputs = typename Map::Inputs;
   static constexpr int kResident = 4;  // of kThreads: twice as many of kColumnBlock
   static constexpr int kWarps = kColumnBlock / 32;
+  static constexpr bool kWide = V == 1 && sizeof(Out) == 1;  // whether a row may be wider than the block: of up to kWholeRow bytes
   static constexpr int kSteps = sizeof(State) > 4 ? 2 : 4;  // of a thread at once: what is spilled goes to the L2 cache, a tenth of the time
 
   // What comes before every tile, in `each` columns (a power of two) from `first_column` on. Threads lie across the columns; what is
@@ -245,30 +246,37 @@ struct scan_columns {
     } else {
       State *const totals = reinterpret_cast<State *>(data.end()), *const earlier = totals + groups * width;  // of groups; of tiles before
       State upto[V], below[V];
-#pragma unroll
-      for (int v = 0; v < V; ++v) upto[v] = F::identity();
-      int k = place(x, from);
-#pragma unroll kSteps
-      for (int row = from; row < to; ++row, k += step) {
-        State e[V];
-        read(k, e);
-#pragma unroll
-        for (int v = 0; v < V; ++v) upto[v] = F::combine(upto[v], e[v]);
-      }
+      int i = x;
 #pragma unroll 1
-      for (int h = 1; h < rows; h *= 2) {
+      do {  // once, but where a row is wider than the block; nobody else has steps of these columns then
 #pragma unroll
-        for (int v = 0; v < V; ++v) below[v] = shuffle_up(upto[v], h * across, 32);
+        for (int v = 0; v < V; ++v) upto[v] = F::identity();
+        int k = place(i, from);
+#pragma unroll kSteps
+        for (int row = from; row < to; ++row, k += step) {
+          State e[V];
+          read(k, e);
 #pragma unroll
-        for (int v = 0; v < V; ++v)
-          if (y >= h) upto[v] = F::combine(below[v], upto[v]);
-      }
+          for (int v = 0; v < V; ++v) upto[v] = F::combine(upto[v], e[v]);
+        }
+#pragma unroll 1
+        for (int h = 1; h < rows; h *= 2) {
 #pragma unroll
-      for (int v = 0; v < V; ++v) below[v] = shuffle_up(upto[v], across < 32 ? across : 0, 32);
-      if (y == rows - 1 && !idle) {
+          for (int v = 0; v < V; ++v) below[v] = shuffle_up(upto[v], h * across, 32);
 #pragma unroll
-        for (int v = 0; v < V; ++v) totals[group * width + x * V + v] = upto[v];
-      }
+          for (int v = 0; v < V; ++v)
+            if (y >= h) upto[v] = F::combine(below[v], upto[v]);
+        }
+        if (!kWide || rows > 1) {
+#pragma unroll
+          for (int v = 0; v < V; ++v) below[v] = shuffle_up(upto[v], across < 32 ? across : 0, 32);
+        }
+        if (y == rows - 1 && !idle) {
+#pragma unroll
+          for (int v = 0; v < V; ++v) totals[group * width + i * V + v] = upto[v];
+        }
+        i += kColumnBlock;
+      } while (kWide && i < across);
       __syncthreads();
 #pragma unroll 1
       for (int c = int(threadIdx.x); c < width; c += kColumnBlock) {
@@ -281,17 +289,19 @@ struct scan_columns {
                      ring.pass_on(tile, tiles, column, total, init);
       }
       __syncthreads();
-      if (!idle) {
-        State acc[V];
+      i = x;
+      if (!idle) do {
+          State acc[V];
 #pragma unroll
-        for (int v = 0; v < V; ++v) {
-          acc[v] = earlier[x * V + v];
+          for (int v = 0; v < V; ++v) {
+            acc[v] = earlier[i * V + v];
 #pragma unroll 1
-          for (int g = 0; g < group; ++g) acc[v] = F::combine(acc[v], totals[g * width + x * V + v]);
-          if (y > 0) acc[v] = F::combine(acc[v], below[v]);
-        }
-        scan(x, acc);
-      }
+            for (int g = 0; g < group; ++g) acc[v] = F::combine(acc[v], totals[g * width + i * V + v]);
+            if (y > 0) acc[v] = F::combine(acc[v], below[v]);
+          }
+          scan(i, acc);
+          i += kColumnBlock;
+        } while (kWide && i < across);
     }
     if (!p.reads_out() && !p.at_once()) {
       data.drain(p, o.out, at);
