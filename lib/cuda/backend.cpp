@@ -26,6 +26,13 @@ bool is_host_memory(const void *data) {
   return a.type == cudaMemoryTypeUnregistered || a.type == cudaMemoryTypeHost;
 }
 
+// For calls that may ask something of all streams, or wait: while one is captured these are refused to the thread that does it.
+struct AnyTime {
+  explicit AnyTime(int ordinal) : device(ordinal) {}
+  const OnDevice device;
+  const RelaxedCapture relaxed;
+};
+
 class CudaBackend final : public Backend {
  public:
   explicit CudaBackend(int ordinal) : device_(cuda_device(ordinal)) {
@@ -54,7 +61,7 @@ class CudaBackend final : public Backend {
   }
   void *allocate(size_t bytes, void *stream) override {
     if (bytes == 0) return nullptr;
-    const OnDevice guard(device_.ordinal);
+    const AnyTime guard(device_.ordinal);
     void *data = nullptr;
     cudaError_t status = cudaMallocAsync(&data, bytes, stream_of(stream));
     if (status == cudaErrorMemoryAllocation && !is_capturing(stream_of(stream))) {
@@ -74,7 +81,7 @@ class CudaBackend final : public Backend {
   }
   void release(void *data, void *stream) override {
     if (!data) return;
-    const OnDevice guard(device_.ordinal);
+    const AnyTime guard(device_.ordinal);
     check(cudaFreeAsync(data, stream_of(stream)), "freeing memory");
   }
   void copy(void *to, const void *from, size_t bytes, void *stream) override {
@@ -90,30 +97,30 @@ class CudaBackend final : public Backend {
     check(cudaMemsetAsync(data, 0, bytes, stream_of(stream)), "clearing memory");
   }
   void synchronize(void *stream) override {
-    const OnDevice guard(device_.ordinal);
+    const AnyTime guard(device_.ordinal);
     check(cudaStreamSynchronize(stream_of(stream)), "waiting for a stream");
   }
 
   void *stream_create() override {
-    const OnDevice guard(device_.ordinal);
+    const AnyTime guard(device_.ordinal);
     cudaStream_t stream = nullptr;
     check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "making a stream");
     return stream;
   }
   void stream_destroy(void *stream) override {
     if (!stream) return;
-    const OnDevice guard(device_.ordinal);
+    const AnyTime guard(device_.ordinal);
     check(cudaStreamDestroy(stream_of(stream)), "destroying a stream");
   }
   void *event_create() override {
-    const OnDevice guard(device_.ordinal);
+    const AnyTime guard(device_.ordinal);
     cudaEvent_t event = nullptr;
     check(cudaEventCreate(&event), "making an event");
     return event;
   }
   void event_destroy(void *event) override {
     if (!event) return;
-    const OnDevice guard(device_.ordinal);
+    const AnyTime guard(device_.ordinal);
     check(cudaEventDestroy(event_of(event)), "destroying an event");
   }
   void event_record(void *event, void *stream) override {
@@ -121,7 +128,7 @@ class CudaBackend final : public Backend {
     check(cudaEventRecord(event_of(event), stream_of(stream)), "recording an event");
   }
   float event_elapsed(void *from, void *to) override {
-    const OnDevice guard(device_.ordinal);
+    const AnyTime guard(device_.ordinal);
     float milliseconds = 0;
     check(cudaEventSynchronize(event_of(to)), "waiting for an event");
     check(cudaEventElapsedTime(&milliseconds, event_of(from), event_of(to)), "measuring between two events");
