@@ -319,6 +319,14 @@ enum {
   TCU_SCAN_SEGMENTED = 4  /* the expression leaves two values: whether a segment begins with this element, and the element */
 };
 
+/* As options.kernel: the first call or plan of a problem times every kernel that takes it, on memory of its own (the operands' bytes again,
+ * and those of the caches), and keeps the fastest for the context's life: what the planner's rules choose, unless another is faster by
+ * more than 2 %. That compiles what is not shipped (0.1 to 0.3 s a kernel), takes some milliseconds of the device, which should have
+ * nothing else to do, and waits for them, though not for the caller's streams; a stream may be capturing. Results keep their bits for as
+ * long as the context lives, but another process may find another kernel the fastest (docs/numerics.md). A segmented reduction's segments
+ * are not known to its plan: the rules choose. Errors: OUT_OF_MEMORY, where there is no room for the operands a second time. */
+#define TCU_KERNEL_MEASURED "measured"
+
 /* Options of one call, or of a plan. Initialise with TCU_OPTIONS_INIT; a null pointer means all defaults. */
 typedef struct tcu_options_t {
   size_t struct_size;
@@ -331,7 +339,7 @@ typedef struct tcu_options_t {
   tcu_determinism_t determinism;
   uint32_t scan_flags;           /* TCU_SCAN_* */
   const tcu_scalar_t *init;      /* scan: what the fold starts from; null is the identity. Read as the accumulator's */
-  const char *kernel;            /* pin a kernel by its name; null lets the planner choose */
+  const char *kernel;            /* pin a kernel by its name, or TCU_KERNEL_MEASURED; null lets the planner choose by its rules */
   void *workspace;               /* execution: device scratch of at least the plan's size; null takes from the pool */
   size_t workspace_bytes;
   int32_t alignment;             /* plans: bytes that all pointers will be multiples of; 0 takes the tensors' pointers */

@@ -268,8 +268,10 @@ std::vector<Row> CaseRunner::run(const Case &c) {
     at = 0;
     if (options_.once)
       profile_all(calls, rows);
-    else if (options_.all_kernels)
+    else if (options_.all_kernels) {
       measure_all(calls, c, rows);
+      rows[0].measured = Call(device_, c, e, TCU_KERNEL_MEASURED, arrangement, static_cast<char *>(pool.device_at(0)), out_.at(0)).chosen;
+    }
     else
       for (; at < calls.size(); at++) device_.is_cuda ? measure_cuda(*calls[at], c, &rows[at]) : measure_cpu(*calls[at], &rows[at]);
   } catch (const std::exception &e) {

@@ -207,6 +207,7 @@ void RowFile::row(const Case &c, const Row &r) {
   if (r.error_over_magnitudes >= 0) j["error_over_magnitudes"] = r.error_over_magnitudes;
   j["method"] = r.method;
   if (r.pinned) j["pinned"] = true;
+  if (!r.measured.empty()) j["measured"] = r.measured;
   if (r.mark > 0) j["mark"] = r.mark;
   if (!c.data.empty()) j["data"] = c.data;
   if (!r.note.empty()) j["note"] = r.note;

@@ -57,6 +57,7 @@ int64_t dtype_bytes(const std::string &dtype);  // 0 if unknown
 // One measurement. us is the median over the samples, us_min the least; negative or NaN is 'not measured'.
 struct Row {
   std::string who, kernel, method, note;
+  std::string measured;  // beside the planner's choice, the kernel that TCU_KERNEL_MEASURED takes; empty: it was not asked
   double us = -1, us_min = -1, us_spread = -1, graph_us = -1, graph_cached_us = -1, host_us = -1, joule = -1, idle_watts = -1, error = -1;
   double error_over_magnitudes = -1;  // of sums and means: the worst |out - ref| over the sum, or mean, of magnitudes
   int correct = -1;  // 0, 1, or -1: not checked

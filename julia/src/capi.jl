@@ -158,7 +158,7 @@ function set_options!(call::Call; alpha::Bool = false, beta::Bool = false, init:
                       n_second::Int = 0, accumulator::Int32 = Int32(0), scan_flags::UInt32 = 0x00000000)
     coefficient(i, given) = given ? pointer(call.coefficients, i) : Ptr{CScalar}(C_NULL)
     call.options[1] = COptions(sizeof(COptions), call.context.stream, coefficient(1, alpha), coefficient(2, beta),
-        pointer(call.scalars), call.n_scalars, accumulator, 0, scan_flags, coefficient(3, init), C_NULL, C_NULL, 0, 0, 0,
+        pointer(call.scalars), call.n_scalars, accumulator, 0, scan_flags, coefficient(3, init), KERNEL[], C_NULL, 0, 0, 0,
         correction ? pointer(call.correction) : Ptr{Float64}(C_NULL),
         n_second > 0 ? pointer(call.second) : Ptr{CTensor}(C_NULL), n_second, 0)
     return call.options

@@ -66,6 +66,20 @@ Make a device the one that new arrays of every thread go to. Arrays that exist s
 """
 device!(backend::Symbol, ordinal::Integer = 0) = DEFAULT_CONTEXT[] = context(backend, ordinal)
 
+const MEASURED = "measured"                           # TCU_KERNEL_MEASURED
+const KERNEL = Ref{Ptr{UInt8}}(C_NULL)                # of every call; the library chooses by its rules where it is null
+
+"""
+    TCUOps.measure!(on = true)
+
+From now on the first call of every problem (operation, dtypes, shapes, strides) times all kernels that take it, on memory of its own, and
+keeps the fastest for the context's life; `false`: the library chooses by its rules, as it does at first. On a GPU that costs up to a few
+seconds for a problem, where kernels have to be compiled, and the operands' memory a second time (`TCUError` where there is no room for
+it); nothing else should run there meanwhile. Later calls cost what they do otherwise. Which kernel it is may differ from process to
+process, and with it a float sum's last bits. Matrix products and ragged segments are not measured. For all threads.
+"""
+measure!(on::Bool = true) = (KERNEL[] = on ? pointer(MEASURED) : Ptr{UInt8}(C_NULL); nothing)
+
 "The backend of the default context: `:cpu` or `:cuda`."
 device() = default_context().backend
 

@@ -121,3 +121,20 @@ end
         @test bytes((x, y) -> (map(max, x, y); nothing), x, y) <= output
     end
 end
+
+# Kernels that are chosen by measuring give what those chosen by rule give, write an output once, and are counted once.
+let x = rand(Float32, 40, 7), b = rand(Float32, 1, 7), y = TCUArray(zeros(Float32, 40, 7))
+    TCUOps.measure!()
+    try
+        @test Array(tanh.(TCUArray(x) .* 2f0 .+ TCUArray(b))) ≈ tanh.(x .* 2f0 .+ b)
+        @test Array(cumsum(TCUArray(x); dims = 2)) ≈ cumsum(x; dims = 2)
+        y .+= TCUArray(x)
+        @test Array(y) == x
+        calls = sum(last, TCUOps.kernel_calls())
+        @test Array(sum(TCUArray(x); dims = 1)) ≈ sum(x; dims = 1)
+        @test sum(last, TCUOps.kernel_calls()) == calls + 1
+    finally
+        TCUOps.measure!(false)
+    end
+    @test TCUOps.KERNEL[] == C_NULL
+end

@@ -1,10 +1,10 @@
 #include "plan/planner.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "plan/fastest.h"
 
 namespace tcu {
 
@@ -18,6 +18,12 @@ const Kernel *choose(std::span<const Kernel> rows, const Problem &p, const Devic
 }
 
 Planner::Planner(std::unique_ptr<Backend> backend) : backend_(std::move(backend)), calls_(backend_->kernels().size()) {}
+Planner::~Planner() {
+  try {
+    if (stream_) backend_->stream_destroy(stream_);
+  } catch (const Error &) {  // the process is ending and the device has gone
+  }
+}
 
 std::shared_ptr<const Plan> Planner::plan(const Problem &problem, const char *pin) {
   if (!pin) pin = "";
@@ -28,40 +34,60 @@ std::shared_ptr<const Plan> Planner::plan(const Problem &problem, const char *pi
   return cache_.insert({problem, pin, asked.hash}, make(problem, pin));
 }
 
-std::shared_ptr<const Plan> Planner::make(const Problem &asked, const char *pin) const {
-  const bool pinned = *pin != 0;
-  const auto plan = std::make_shared<Plan>(as_run(asked, pinned));
-  const Problem &p = plan->problem;
-  plan->post = p.op != ReduceOp::none && is_arg(p.op) ? DType::i64 : p.acc;
+std::shared_ptr<const Plan> Planner::make(const Problem &asked, std::string_view pin) {
+  const bool pinned = !pin.empty() && pin != kMeasured;
+  const Problem p = as_run(asked, pinned);
+  if (pinned) return on_row(p, named(pin, p));
+  const Kernel *chosen = choose(backend_->kernels(), p, backend_->device());
+  if (!chosen) fail(Code::internal, "no kernel takes %s '%s'", name_of(p.family), p.pattern().c_str());
+  return pin == kMeasured && !p.empty() && p.family != Family::segmented ? measured(p, *chosen) : on_row(p, *chosen);
+}
 
+const Kernel &Planner::named(std::string_view pin, const Problem &p) const {
   const std::span<const Kernel> rows = backend_->kernels();
-  const Device &device = backend_->device();
-  if (!pinned) {
-    plan->kernel = choose(rows, p, device);
-    if (!plan->kernel) fail(Code::internal, "no kernel takes %s '%s'", name_of(p.family), p.pattern().c_str());
-  } else {
-    const auto named = std::find_if(rows.begin(), rows.end(), [&](const Kernel &k) { return std::strcmp(pin, k.name) == 0; });
-    if (named == rows.end()) fail(Code::kernel, "there is no kernel '%s' on this backend; tcu_kernel_name lists them", pin);
-    if (named->family != p.family || !named->accepts(p, device))
-      fail(Code::kernel, "kernel '%s' does not take this problem (%s %s)", pin, name_of(p.family), p.pattern().c_str());
-    plan->kernel = &*named;
-  }
-  plan->row = int(plan->kernel - rows.data());
-  if (p.empty()) {
-    plan->kernel = nullptr;  // the pin was checked; there is nothing to launch
-    return plan;
-  }
-  plan->config = plan->kernel->configure(p, device);
-  plan->prepared = plan->kernel->prepare(p, plan->config, *backend_);
+  const auto found = std::find_if(rows.begin(), rows.end(), [&](const Kernel &k) { return pin == k.name; });
+  const std::string name(pin);
+  if (found == rows.end()) fail(Code::kernel, "there is no kernel '%s' on this backend; tcu_kernel_name lists them", name.c_str());
+  if (found->family != p.family || !found->accepts(p, backend_->device()))
+    fail(Code::kernel, "kernel '%s' does not take this problem (%s %s)", name.c_str(), name_of(p.family), p.pattern().c_str());
+  return *found;
+}
+
+std::shared_ptr<const Plan> Planner::on_row(const Problem &p, const Kernel &kernel) const {
+  const auto plan = std::make_shared<Plan>(p);
+  plan->post = p.op != ReduceOp::none && is_arg(p.op) ? DType::i64 : p.acc;
+  plan->row = int(&kernel - backend_->kernels().data());
+  if (p.empty()) return plan;  // there is nothing to launch
+  plan->kernel = &kernel;
+  plan->config = kernel.configure(p, backend_->device());
+  plan->prepared = kernel.prepare(p, plan->config, *backend_);
   return plan;
+}
+
+std::shared_ptr<const Plan> Planner::measured(const Problem &p, const Kernel &chosen) {
+  std::vector<std::shared_ptr<const Plan>> plans{on_row(p, chosen)};
+  for (const Kernel &k : backend_->kernels()) {
+    if (&k == &chosen || k.family != p.family || !k.accepts(p, backend_->device())) continue;
+    try {
+      plans.push_back(on_row(p, k));
+    } catch (const Error &) {  // what cannot be compiled here cannot be the fastest
+    }
+  }
+  const std::lock_guard one_at_a_time(measuring_);
+  if (!stream_) stream_ = backend_->stream_create();
+  return plans[fastest(plans, 0, *backend_, stream_, [&](const Plan &plan, const Execution &e) { launch(plan, e, 0); })];
 }
 
 void Planner::execute(const Plan &plan, const Execution &given, size_t workspace_bytes) {
   if (!plan.kernel) return;
+  launch(plan, given, workspace_bytes);
+  calls_[size_t(plan.row)].fetch_add(1, std::memory_order_relaxed);
+}
+
+void Planner::launch(const Plan &plan, const Execution &given, size_t workspace_bytes) {
   const size_t need = plan.config.workspace_bytes;
   if (given.workspace && workspace_bytes < need)
     fail(Code::workspace, "the workspace has %zu bytes and the plan needs %zu; see tcu_plan_workspace", workspace_bytes, need);
-  calls_[size_t(plan.row)].fetch_add(1, std::memory_order_relaxed);
   if (need == 0) return plan.kernel->launch(plan, given, *backend_);
 
   Execution e = given;

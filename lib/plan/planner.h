@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,10 +22,13 @@ const Kernel *choose(std::span<const Kernel> rows, const Problem &p, const Devic
 class Planner {
  public:
   static constexpr size_t kCapacity = 4096;
+  // In place of a row's name: every row that accepts the problem is timed, and the fastest is kept.
+  static constexpr std::string_view kMeasured = "measured";
   explicit Planner(std::unique_ptr<Backend> backend);
+  ~Planner();
 
   Backend &backend() { return *backend_; }
-  // On the row that is chosen, or the one named by `pin`; cached.
+  // On the row that is chosen by rule, the one named by `pin`, or the fastest (kMeasured); cached.
   // Fails with Code::kernel if the pin is unknown or does not accept.
   std::shared_ptr<const Plan> plan(const Problem &problem, const char *pin);
   void execute(const Plan &plan, const Execution &execution, size_t workspace_bytes);
@@ -32,7 +36,11 @@ class Planner {
   int64_t calls(int row) const { return calls_[size_t(row)].load(std::memory_order_relaxed); }
 
  private:
-  std::shared_ptr<const Plan> make(const Problem &problem, const char *pin) const;
+  std::shared_ptr<const Plan> make(const Problem &problem, std::string_view pin);
+  const Kernel &named(std::string_view pin, const Problem &problem) const;
+  std::shared_ptr<const Plan> on_row(const Problem &problem, const Kernel &kernel) const;
+  std::shared_ptr<const Plan> measured(const Problem &problem, const Kernel &chosen);
+  void launch(const Plan &plan, const Execution &execution, size_t workspace_bytes);  // execute, not counted
 
   // A plan holds the values of its expression's constants, and two equal Problems may differ in them. P: Problem, or a reference to ask.
   template <class P, class Text>
@@ -52,7 +60,9 @@ class Planner {
   };
   std::unique_ptr<Backend> backend_;
   LruCache<Key, std::shared_ptr<const Plan>, KeyHash> cache_{kCapacity};
-  mutable std::vector<std::atomic<int64_t>> calls_;
+  std::vector<std::atomic<int64_t>> calls_;
+  std::mutex measuring_;     // one problem at a time
+  void *stream_ = nullptr;   // for that; made by the first, and kept, for a stream's scratch is never given back
 };
 
 }  // namespace tcu

@@ -227,6 +227,69 @@ TEST_CASE("plan: an empty reduction's plan fills, an empty map's does nothing") 
   OK(tcu_plan_execute(none, nullptr, 1, inputs, nullptr));
 }
 
+TEST_CASE("plan: a kernel that is chosen by measuring") {
+  tcu_options_t o = options();
+  o.kernel = TCU_KERNEL_MEASURED;
+  const tcu_scalar_t one = real(1);
+  const auto kernel_of = [](const Plan &plan) { return std::string(info_of(plan).kernel); };
+  const auto calls_of = [](const std::string &kernel) {
+    int32_t rows = 0;
+    int64_t calls = -1;
+    OK(tcu_kernel_count(context(), &rows));
+    for (int32_t row = 0; row < rows; ++row) {
+      const char *name = nullptr;
+      OK(tcu_kernel_name(context(), row, &name));
+      if (name == kernel) OK(tcu_kernel_calls(context(), row, &calls));
+    }
+    return calls;
+  };
+  const Array<float> x({30, 4}, repeated(120, 2.0f)), b({1, 4}, {1, 2, 3, 4});
+  SECTION("a reduction, into what is there") {
+    o.beta = &one;
+    Array<float> out({1, 4}, {1, 2, 3, 4});
+    Plan plan, again;
+    OK(tcu_plan_reduce(&plan, context(), out, TCU_REDUCE_SUM, nullptr, 1, x, 1, &kFirst, &o));
+    CHECK(out.get() == std::vector<float>{1, 2, 3, 4});
+    const std::string kernel = kernel_of(plan);
+    CHECK(kernel.rfind("reduce.", 0) == 0);
+    const int64_t before = calls_of(kernel);
+    OK(tcu_reduce(context(), out, TCU_REDUCE_SUM, nullptr, 1, x, 1, &kFirst, &o));
+    CHECK(out.get() == std::vector<float>{61, 62, 63, 64});
+    CHECK(calls_of(kernel) == before + 1);
+    OK(tcu_plan_reduce(&again, context(), out, TCU_REDUCE_SUM, nullptr, 1, x, 1, &kFirst, &o));
+    CHECK(kernel_of(again) == kernel);
+  }
+  SECTION("an expression with a scalar, in place") {
+    const Expr e({input(0), input(1), op(TCU_OP_ADD), scalar(0, TCU_FLOAT32), op(TCU_OP_MUL)});
+    const tcu_scalar_t three = real(3);
+    o.scalars = &three, o.n_scalars = 1;
+    Array<float> y({30, 4}, repeated(120, 1.0f));
+    const tcu_tensor_t inputs[] = {y.tensor, b.tensor};
+    OK(tcu_map(context(), y, e, 2, inputs, &o));
+    const std::vector<float> got = y.get();
+    for (size_t i = 0; i < 120; ++i) CHECK(got[i] == 3.0f * float(2 + i / 30));
+  }
+  SECTION("a scan, backwards") {
+    o.scan_flags = TCU_SCAN_REVERSE;
+    Array<float> out({30, 4}, repeated(120, 0.0f));
+    OK(tcu_scan(context(), out, TCU_REDUCE_SUM, nullptr, 1, x, 0, &o));
+    const std::vector<float> got = out.get();
+    for (size_t i = 0; i < 120; ++i) CHECK(got[i] == 2.0f * float(30 - i % 30));
+  }
+  SECTION("segments, by the rules") {
+    const Array<int32_t> offsets({5}, {0, 1, 7, 7, 30});
+    Array<float> out({4, 4}, repeated(16, 9.0f));
+    Plan by_rule, plan;
+    OK(tcu_plan_segmented_reduce(&by_rule, context(), out, TCU_REDUCE_SUM, nullptr, 1, x, 0, offsets, nullptr));
+    OK(tcu_plan_segmented_reduce(&plan, context(), out, TCU_REDUCE_SUM, nullptr, 1, x, 0, offsets, &o));
+    CHECK(kernel_of(plan) == kernel_of(by_rule));
+    OK(tcu_segmented_reduce(context(), out, TCU_REDUCE_SUM, nullptr, 1, x, 0, offsets, &o));
+    const std::vector<float> of_a_row = {2, 12, 0, 46};
+    const std::vector<float> got = out.get();
+    for (size_t i = 0; i < 16; ++i) CHECK(got[i] == of_a_row[i % 4]);
+  }
+}
+
 TEST_CASE("plan: any thread may execute it, and each keeps its own last error") {
   const Array<float> x({1000}, repeated(1000, 1.0f));
   Array<float> unused({1}, {0});

@@ -245,11 +245,14 @@ TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed
   constexpr int64_t n = 1 << 20, k = 64;
   const int64_t one = 1, square[] = {k, k};
   void *graph = nullptr, *ready = nullptr;
-  const Stream owner;  // outlives the memory that is freed on it
+  const Stream owner, aside;  // outlive the memory that is freed on them
   void *const stream = owner.handle;
   tcu_options_t options = TCU_OPTIONS_INIT;
   options.stream = stream;
-  // One that nothing has compiled yet, a reduction that takes workspace, a scan, a product, an allocation and a copy.
+  tcu_options_t measured = options;
+  measured.kernel = TCU_KERNEL_MEASURED;
+  // One that nothing has compiled yet, a reduction that takes workspace, a scan whose kernel is looked for meanwhile, a product, an
+  // allocation and a copy.
   const Expr e({input(0), op(TCU_OP_ABS2), input(0), op(TCU_OP_SUB), constant(5), op(TCU_OP_ADD)});
   // (sums has values beforehand because initcheck does not see what a kernel writes by the machine's own copies.)
   Memory x(std::vector<float>(n, 1.0f), stream), sums(std::vector<float>(n, 0.0f), stream);
@@ -268,8 +271,12 @@ TEST_CASE("cuda: calls recorded into a graph, and the graph run again on changed
   CHECK(tcu_copy(cuda(), y.data, scratch, n * 4, stream) == TCU_OK);
   CHECK(tcu_free(cuda(), scratch, stream) == TCU_OK);
   CHECK(tcu_reduce(cuda(), &ts, TCU_REDUCE_SUM, nullptr, 1, &ty, 1, &dim, &options) == TCU_OK);
-  CHECK(tcu_scan(cuda(), &tscan, TCU_REDUCE_SUM, nullptr, 1, &tx, 0, &options) == TCU_OK);
+  CHECK(tcu_scan(cuda(), &tscan, TCU_REDUCE_SUM, nullptr, 1, &tx, 0, &measured) == TCU_OK);
   CHECK(tcu_matmul(cuda(), &tc, &ta, &ta, &options) == TCU_OK);
+  void *elsewhere = nullptr;  // on a stream that nobody records, more than the pool has
+  CHECK(tcu_malloc(cuda(), &elsewhere, size_t(1) << 30, aside.handle) == TCU_OK);
+  CHECK(tcu_free(cuda(), elsewhere, aside.handle) == TCU_OK);
+  CHECK(tcu_synchronize(cuda(), aside.handle) == TCU_OK);
   INFO(tcu_last_error());
   REQUIRE(end(stream, &graph) == 0);
   REQUIRE(instantiate(&ready, graph, 0) == 0);
