@@ -32,26 +32,32 @@ struct TileBox {
     return is_whole(mode) ? int(extent) : mode == cut[0] ? some[0] : mode == cut[1] ? some[1] : 1;
   }
   // Tiles along one of the modes that are cut.
-  TCU_FN int64_t tiles(int c, int64_t extent) const { return is_whole(cut[c]) ? 1 : (extent + some[c] - 1) / some[c]; }
+  template <class Index>
+  TCU_FN Index tiles(int c, Index extent) const { return is_whole(cut[c]) ? 1 : (extent - 1) / some[c] + 1; }
 };
+
+// From one row to the next: an odd number of words, so that the elements of a column lie in different banks. least: bytes of the narrowest
+// element in shared memory.
+TCU_FN constexpr int row_pitch(int length, int least) {
+  const int unit = least < 4 ? 4 / least : 1;
+  return ((length + unit - 1) / unit | 1) * unit;
+}
 
 // A row is a run of the fastest modes, as long as a block has threads for; neighbouring threads go along it.
 struct TileWays {
   int count[kTileModes];              // elements, by mode
-  int place[kTileModes];              // from one to the next in shared memory, where the tile stands as out goes through it
   int n;                              // modes with more than one
-  int mode[2][kTileModes];            // these, from the fastest, along out and along the guide
+  int mode[2][kTileModes];            // these, from the fastest, along out and along the guide; out's rows are in the guide's order
   int in_row[2], length[2], rows[2];  // the first of these are a row; its elements; rows
-  int room;                           // elements in shared memory
+  int room;                           // elements in shared memory, where the tile stands as out goes through it
 
-  // extent(m), far(m): of mode m the extent, and the distance in the guide. vector: elements that a thread takes at once. least: bytes of
-  // the narrowest element in shared memory.
+  // extent(m), far(m): of mode m the extent, and the distance in the guide. vector: elements that a thread takes at once.
   template <class Extent, class Far>
   TCU_FN void find(const TileBox &box, int modes, int vector, int least, Extent extent, Far far) {
     n = 0;
     int all = 1;
     for (int m = 0; m < modes; ++m) {
-      count[m] = box.count(m, extent(m)), place[m] = 0;
+      count[m] = box.count(m, extent(m));
       if (count[m] == 1) continue;
       all *= count[m];
       int at = n;
@@ -68,23 +74,35 @@ struct TileWays {
       }
       rows[way] = all / length[way];
     }
-    int step = 1;
-    for (int i = 0; i < in_row[0]; ++i) place[mode[0][i]] = step, step *= count[mode[0][i]];
-    step = pitch(step, least);
-    int next = in_row[0];  // rows in the guide's order: its neighbours are in neighbouring ones
+    int next = in_row[0];
     for (int i = 0; i < n; ++i) {
-      const int m = mode[1][i];
-      if (place[m] == 0) place[m] = step, step *= count[m], mode[0][next++] = m;
+      bool is_in_row = false;
+      for (int k = 0; k < in_row[0]; ++k) is_in_row |= mode[0][k] == mode[1][i];
+      if (!is_in_row) mode[0][next++] = mode[1][i];
     }
-    room = step;
+    room = row_pitch(length[0], least) * rows[0];
   }
+};
 
- private:
-  // From one row to the next: an odd number of words, so that the elements of a column lie in different banks.
-  TCU_FN static constexpr int pitch(int length, int least) {
-    const int unit = least < 4 ? 4 / least : 1;
-    return ((length + unit - 1) / unit | 1) * unit;
+// The same as the host hands it to the kernel: p.split, p.chunk and p.lanes.
+struct PackedWays {
+  int64_t orders;  // modes, four bits each: along out, and from bit 32 along the guide
+  int64_t sizes;   // from the lowest bit: n, in_row (4 bits each), length (13), rows (9)
+  int32_t room;
+
+  TCU_FN static PackedWays of(const TileWays &w) {
+    PackedWays to{0, w.n, w.room};
+    for (int way = 0; way < 2; ++way) {
+      for (int k = 0; k < w.n; ++k) to.orders |= int64_t(w.mode[way][k]) << (32 * way + 4 * k);
+      to.sizes |= int64_t(w.in_row[way]) << (4 + 4 * way) | int64_t(w.length[way]) << (12 + 13 * way) | int64_t(w.rows[way]) << (38 + 9 * way);
+    }
+    return to;
   }
+  TCU_FN int mode(int way, int k) const { return int(uint32_t(orders >> (32 * way)) >> (4 * k) & 7); }
+  TCU_FN int n() const { return int(sizes & 15); }
+  TCU_FN int in_row(int way) const { return int(sizes >> (4 + 4 * way) & 15); }
+  TCU_FN int length(int way) const { return int(sizes >> (12 + 13 * way) & 0x1fff); }
+  TCU_FN int rows(int way) const { return int(sizes >> (38 + 9 * way) & 0x1ff); }
 };
 
 // Bytes of one input's part of a tile in shared memory.

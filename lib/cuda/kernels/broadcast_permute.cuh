@@ -33,9 +33,10 @@ struct broadcast_permute {
     unsigned place;
   };
   struct Shared {
-    TileWays ways;
-    Divisor tiles[2];          // along the modes that are cut
-    Row rows[N + 1][kTileRows];  // out's, and every input's by the way that it is gone through
+    int count[kTileModes], place[kTileModes];  // of a mode: elements, and from one to the next in shared memory
+    Index tiles[2];                            // along the modes that are cut
+    Divisor by_tiles[2];                       // of 32 bits
+    Row rows[N + 1][kTileRows];                // out's, and every input's by the way that it is gone through
   };
   struct Way {  // a thread's
     int first, step, rows;  // the row that it begins with, and how many further the next one is
@@ -46,44 +47,53 @@ struct broadcast_permute {
     Offsets<N, Index> along;  // of its elements in a row
   };
 
+  template <class P>
+  TCU_DEVICE static PackedWays ways_of(const P &p) { return {p.split, p.chunk, p.lanes}; }
   // Where element i of those that modes first..last-1 of a way number lies.
   template <class P>
-  TCU_DEVICE static void find(const P &p, const TileBox &box, const TileWays &ways, int way, int first, int last, int i,
-                              Offsets<N, Index> &o, unsigned &place) {
+  TCU_DEVICE static void find(const P &p, const TileBox &box, const PackedWays &ways, const Shared &shared, int way, int first, int last,
+                              int i, Offsets<N, Index> &o, unsigned &place) {
     place = 0;
 #pragma unroll 1
     for (int k = first; k < last; ++k) {
-      const int m = ways.mode[way][k], q = i / ways.count[m], at = i - q * ways.count[m];
+      const int m = ways.mode(way, k), n = shared.count[m], q = i / n, at = i - q * n;
       i = q;
       advance(o, p.mode[m], Index(at));
-      place += unsigned(at * ways.place[m]);
+      place += unsigned(at * shared.place[m]);
 #pragma unroll
       for (int c = 0; c < 2; ++c)
         if (m == box.cut[c] && !box.is_whole(m)) place += along_cut(c, unsigned(at));
     }
   }
   template <class P>
-  TCU_DEVICE static Thread begin(const P &p, const TileBox &box, Shared &shared) {
+  TCU_DEVICE static Thread begin(const P &p, const TileBox &box, const PackedWays &ways, Shared &shared) {
     const int t = int(threadIdx.x);
     if (t == 0) {
-      shared.ways.find(box, p.n_kept, V, least_of<Inputs>, [&](int m) { return p.mode[m].extent; },
-                       [&](int m) { return distance(p.mode[m].in[box.guide]); });
-      if constexpr (sizeof(Index) == 4)
-        for (int c = 0; c < 2; ++c) shared.tiles[c] = divisor_of(uint32_t(box.tiles(c, p.mode[box.cut[c]].extent)));
+      int step = 1;
+#pragma unroll 1
+      for (int k = 0; k < ways.n(); ++k) {
+        const int m = ways.mode(0, k);
+        if (k == ways.in_row(0)) step = row_pitch(step, least_of<Inputs>);
+        shared.count[m] = box.count(m, p.mode[m].extent), shared.place[m] = step, step *= shared.count[m];
+      }
+    }
+    if (t == 32 || t == 64) {  // meanwhile
+      const int c = t / 32 - 1;
+      shared.tiles[c] = box.tiles(c, Index(p.mode[box.cut[c]].extent));
+      if constexpr (sizeof(Index) == 4) shared.by_tiles[c] = divisor_of(uint32_t(shared.tiles[c]));
     }
     __syncthreads();
-    const TileWays &ways = shared.ways;
     Thread thread;
 #pragma unroll
     for (int way = 0; way < 2; ++way) {
-      const int threads = ways.length[way] / V, row = t / threads;
+      const int threads = ways.length(way) / V, row = t / threads;
       Way &w = thread.way[way];
-      w.step = kThreads / threads, w.rows = ways.rows[way];
+      w.step = kThreads / threads, w.rows = ways.rows(way);
       w.first = row < w.step ? row : kTileRows;  // or none
       Offsets<N, Index> along, across;
       unsigned place;
-      find(p, box, ways, way, 0, ways.in_row[way], (t - row * threads) * V, along, w.place);
-      find(p, box, ways, way, ways.in_row[way], ways.n, t, across, place);
+      find(p, box, ways, shared, way, 0, ways.in_row(way), (t - row * threads) * V, along, w.place);
+      find(p, box, ways, shared, way, ways.in_row(way), ways.n(), t, across, place);
       if (way == 0) {
         thread.along.out = along.out;
         if (t < w.rows) shared.rows[0][t] = {across.out, place};
@@ -108,7 +118,7 @@ struct broadcast_permute {
     if constexpr (kTurned >> I & 1) {
       const Way w = thread.way[1];
       const T *const start = opaque(static_cast<const T *>(p.in[I]) + o.in[I]);
-      const int step = shared.ways.place[shared.ways.mode[1][0]];
+      const int step = shared.place[ways_of(p).mode(1, 0)];
 #pragma unroll 1
       for (int first = w.first, done = 0; done < w.rows; done += kItems * w.step, first += kItems * w.step) {
         Raw<T, V> x[kItems];
@@ -133,7 +143,7 @@ struct broadcast_permute {
           for (int v = 0; v < V; ++v) tile.put((int(place[k] & kRoom) + v * step) * int(sizeof(T)), e.at[v]);
         }
       }
-      tile = tile.beyond(tile_part_bytes(shared.ways.room, int(sizeof(T))));
+      tile = tile.beyond(tile_part_bytes(ways_of(p).room, int(sizeof(T))));
     }
     turn<I + 1>(Types<R...>{}, p, o, thread, shared, left, tile);
   }
@@ -151,7 +161,7 @@ struct broadcast_permute {
 #pragma unroll
       for (int u = 0; u < kUnits; ++u) units.at[u] = tile.get<Unit>(int(place & kRoom) * int(sizeof(T)) + u * int(sizeof(Unit)));
       pack.first = Raw<T, V>::of(__builtin_bit_cast(Vec<T, V>, units));
-      tile = tile.beyond(tile_part_bytes(shared.ways.room, int(sizeof(T))));
+      tile = tile.beyond(tile_part_bytes(ways_of(p).room, int(sizeof(T))));
     } else {
       const Index offset = there ? thread.along.in[I] + shared.rows[1 + I][row].offset : Index(0);
       const T *const from = static_cast<const T *>(p.in[I]) + (o.in[I] + offset);
@@ -168,9 +178,9 @@ struct broadcast_permute {
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       const auto &mode = p.mode[box.cut[c]];
-      const Index tiles = Index(box.tiles(c, mode.extent));
+      const Index tiles = shared.tiles[c];
       Index q;
-      if constexpr (sizeof(Index) == 4) q = divide(tile, shared.tiles[c]);
+      if constexpr (sizeof(Index) == 4) q = divide(tile, shared.by_tiles[c]);
       else q = tile / tiles;
       const Index first = (tile - q * tiles) * box.some[c], beyond = Index(mode.extent) - first;
       advance(o, mode, first);
@@ -183,11 +193,11 @@ struct broadcast_permute {
     return left;
   }
   template <class P>
-  TCU_DEVICE static Index tiles(const P &p, const TileBox &box) {
+  TCU_DEVICE static Index tiles(const P &p, const TileBox &box, const Shared &shared) {
     Index n = 1;
 #pragma unroll 1
     for (int m = 0; m < p.n_kept; ++m)
-      n *= box.is_whole(m) ? 1 : m == box.cut[0] ? box.tiles(0, p.mode[m].extent) : m == box.cut[1] ? box.tiles(1, p.mode[m].extent) : p.mode[m].extent;
+      n *= box.is_whole(m) ? 1 : m == box.cut[0] ? shared.tiles[0] : m == box.cut[1] ? shared.tiles[1] : Index(p.mode[m].extent);
     return n;
   }
 
@@ -197,8 +207,8 @@ struct broadcast_permute {
     TCU_SHARED(Shared, shared, 1);
     const SharedElements turned(elements);
     const TileBox box = TileBox::of(p.detail);
-    const Thread thread = begin(p, box, shared[0]);
-    const Index n = tiles(p, box);
+    const Thread thread = begin(p, box, ways_of(p), shared[0]);
+    const Index n = tiles(p, box, shared[0]);
 #pragma unroll 1
     for (Index tile = blockIdx.x; tile < n; tile += gridDim.x) {
       Offsets<N, Index> o;
@@ -413,7 +423,8 @@ struct BroadcastPermute {
     const int g = guide(p);
     c.block = kThreads, c.vector = vector(p);
     const Chosen chosen = choose(p, c.vector);
-    c.detail = chosen.box.packed();
+    const PackedWays ways = PackedWays::of(chosen.ways);
+    c.detail = chosen.box.packed(), c.split = ways.orders, c.chunk = ways.sizes, c.lanes = ways.room;
     for (int k = 1; k <= p.n_inputs; ++k)
       if (is_turned(p, g, k)) c.shared_bytes += tile_part_bytes(chosen.ways.room, bytes_of(p.dtype(k)));
     int64_t tiles = 1;
