@@ -320,11 +320,12 @@ enum {
 };
 
 /* As options.kernel: the first call or plan of a problem times every kernel that takes it, on memory of its own (the operands' bytes again,
- * and those of the caches), and keeps the fastest for the context's life: what the planner's rules choose, unless another is faster by
- * more than 2 %. That compiles what is not shipped (0.1 to 0.3 s a kernel), takes some milliseconds of the device, which should have
- * nothing else to do, and waits for them, though not for the caller's streams; a stream may be capturing. Results keep their bits for as
- * long as the context lives, but another process may find another kernel the fastest (docs/numerics.md). A segmented reduction's segments
- * are not known to its plan: the rules choose. Errors: OUT_OF_MEMORY, where there is no room for the operands a second time. */
+ * and those of the caches), and keeps the fastest: what the planner's rules choose, unless another is faster by more than 2 %. That compiles
+ * what is not shipped (0.1 to 0.3 s a kernel), takes some milliseconds of the device, which should have nothing else to do, and waits for
+ * them, though not for the caller's streams; a stream may be capturing. A plan keeps its kernel, one-shot calls as long as the context
+ * remembers the problem (the 4096 that were last asked for): results then have the same bits, but another process may find another
+ * kernel the fastest (docs/numerics.md). A segmented reduction's segments are not known to its plan: the rules choose.
+ * Errors: OUT_OF_MEMORY, where there is no room for the operands a second time. */
 #define TCU_KERNEL_MEASURED "measured"
 
 /* Options of one call, or of a plan. Initialise with TCU_OPTIONS_INIT; a null pointer means all defaults. */

@@ -266,14 +266,14 @@ std::vector<Row> CaseRunner::run(const Case &c) {
                                     : make_reference(c, e, pool, arrangement.begins, 300, int64_t{1} << 25);
     for (at = 0; at < calls.size(); at++) verify(*calls[at], c, reference, &rows[at]);
     at = 0;
-    if (options_.once)
+    if (options_.once) {
       profile_all(calls, rows);
-    else if (options_.all_kernels) {
+    } else if (options_.all_kernels) {
       measure_all(calls, c, rows);
       rows[0].measured = Call(device_, c, e, TCU_KERNEL_MEASURED, arrangement, static_cast<char *>(pool.device_at(0)), out_.at(0)).chosen;
-    }
-    else
+    } else {
       for (; at < calls.size(); at++) device_.is_cuda ? measure_cuda(*calls[at], c, &rows[at]) : measure_cpu(*calls[at], &rows[at]);
+    }
   } catch (const std::exception &e) {
     if (rows.empty()) rows.emplace_back();
     rows.at(at).note = e.what();

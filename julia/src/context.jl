@@ -73,10 +73,11 @@ const KERNEL = Ref{Ptr{UInt8}}(C_NULL)                # of every call; the libra
     TCUOps.measure!(on = true)
 
 From now on the first call of every problem (operation, dtypes, shapes, strides) times all kernels that take it, on memory of its own, and
-keeps the fastest for the context's life; `false`: the library chooses by its rules, as it does at first. On a GPU that costs up to a few
-seconds for a problem, where kernels have to be compiled, and the operands' memory a second time (`TCUError` where there is no room for
-it); nothing else should run there meanwhile. Later calls cost what they do otherwise. Which kernel it is may differ from process to
-process, and with it a float sum's last bits. Matrix products and ragged segments are not measured. For all threads.
+keeps the fastest for as long as the context remembers the problem (the 4096 last asked for); `false`: the library chooses by its rules,
+as at first. On a GPU that costs up to a few seconds for a problem, where kernels have to be compiled, and the operands' memory a second
+time (`TCUError` where there is no room for it); nothing else should run there meanwhile. Later calls cost what they do otherwise. Which
+kernel it is may differ from process to process, and with it a float sum's last bits. Matrix products and ragged segments are not
+measured. For all threads.
 """
 measure!(on::Bool = true) = (KERNEL[] = on ? pointer(MEASURED) : Ptr{UInt8}(C_NULL); nothing)
 

@@ -54,7 +54,7 @@ struct scan_columns {
   using Inputs = typename Map::Inputs;
   static constexpr int kResident = 4;  // of kThreads: twice as many of kColumnBlock
   static constexpr int kWarps = kColumnBlock / 32;
-  static constexpr bool kWide = V == 1 && sizeof(Out) == 1;  // whether a row may be wider than the block: of up to kWholeRow bytes
+  static constexpr bool kWide = V == 1 && sizeof(Out) == 1;  // a row may have more columns than the block threads (kWholeRow)
   static constexpr int kSteps = sizeof(State) > 4 ? 2 : 4;  // of a thread at once: what is spilled goes to the L2 cache, a tenth of the time
 
   // What comes before every tile, in `each` columns (a power of two) from `first_column` on. Threads lie across the columns; what is
@@ -289,8 +289,10 @@ struct scan_columns {
                      ring.pass_on(tile, tiles, column, total, init);
       }
       __syncthreads();
-      i = x;
-      if (!idle) do {
+      if (!idle) {
+        i = x;
+#pragma unroll 1
+        do {
           State acc[V];
 #pragma unroll
           for (int v = 0; v < V; ++v) {
@@ -302,6 +304,7 @@ struct scan_columns {
           scan(i, acc);
           i += kColumnBlock;
         } while (kWide && i < across);
+      }
     }
     if (!p.reads_out() && !p.at_once()) {
       data.drain(p, o.out, at);
