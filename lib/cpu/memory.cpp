@@ -2,6 +2,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -21,7 +22,8 @@ Memory::~Memory() {
 size_t Memory::size_class(size_t bytes) {
   if (bytes <= 256) return (bytes + 63) / 64 * 64;
   const size_t quarter = (size_t(1) << (63 - __builtin_clzll(bytes - 1))) / 4;
-  return (bytes + quarter - 1) / quarter * quarter;
+  const size_t step = bytes > kHugePage ? std::max(quarter, kHugePage) : quarter;  // whole pages, as aligned_alloc asks
+  return (bytes + step - 1) / step * step;
 }
 
 void *Memory::allocate(size_t bytes) {

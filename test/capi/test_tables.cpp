@@ -112,6 +112,12 @@ TEST_CASE("memory: given, copied, taken back") {
   CHECK(reinterpret_cast<uintptr_t>(a) % 64 == 0);
   CHECK(reinterpret_cast<uintptr_t>(b) % 64 == 0);
   OK(tcu_malloc(context(), &none, 0, nullptr));
+  for (size_t bytes : {size_t(3) << 20, size_t(5) << 20, (size_t(7) << 20) + 1}) {  // of large pages, which these are no whole number of
+    void *large = nullptr;
+    OK(tcu_malloc(context(), &large, bytes, nullptr));
+    OK(tcu_copy(context(), static_cast<char *>(large) + bytes - 1000, a, 1000, nullptr));
+    OK(tcu_free(context(), large, nullptr));
+  }
   CHECK(none == nullptr);
   std::vector<char> in(1000), out(1000, 0);
   for (size_t i = 0; i < in.size(); ++i) in[i] = char(i);

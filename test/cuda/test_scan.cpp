@@ -132,8 +132,9 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
     run_case(rng, c, {16500, 2}, 0, true, runs);
     run_case(rng, c, {lines, 3}, 1, true, runs);
     run_case(rng, c, {3, 8300}, 1, true, runs);
-    for (int64_t wide : {135, 191}) run_case(rng, c, {wide, emulated ? 70 : 1500}, 1, true, runs);  // more columns than a block has threads
   }
+  for (int64_t wide : {135, 191})  // more columns than a block has threads
+    for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, {wide, emulated ? 70 : 1500}, 1, true, runs); });
   // short lines, of whole vectors and not
   for (int64_t n : {2, 7, 16, 40, 256}) for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {n, 67}, 0, true, runs); });
   // and of more tiles of scan.tiles than one, whole numbers of 16 and of 128 bytes and not
