@@ -38,7 +38,7 @@ inline int repeats(int standard) {
   return std::max(1, standard * api::test_scale() / 100);
 }
 // Every case of a large problem runs on a device; on the emulator, where it takes a thousand times as long, some do.
-inline bool is_chosen(Rng &rng) { return !api::emulated() || support::chance(rng, 20); }
+inline bool is_chosen(Rng &rng) { return !api::emulated() || support::chance(rng, 30); }
 // f of the cases, on the emulator of some, which change from one list of shapes to the next.
 template <class Cases, class F>
 void for_cases(Rng &rng, const Cases &cases, F f) {
@@ -71,11 +71,12 @@ inline int64_t random_extent(Rng &rng, int64_t most) {
   const int64_t n = support::chance(rng, 4) ? 0 : support::one_of(rng, sizes);
   return std::min(n, most);
 }
-// Half of them beside numbers that kernels are made by, the others any. On a device some have more than a block takes at once.
+// On a device half of them are any numbers, and not beside those that kernels are made by; and some have more than a block takes at once.
 inline Sizes random_extents(Rng &rng, int64_t most_elements) {
   Sizes e(size_t(support::pick(rng, 0, 4)));
-  const bool any = support::chance(rng, 50), many = !api::emulated() && support::chance(rng, 10);
-  int64_t left = many ? std::max<int64_t>(most_elements, 200000) : any && api::emulated() ? most_elements / 4 : most_elements;
+  int64_t left = most_elements;
+  const bool any = !api::emulated() && support::chance(rng, 50);
+  if (!api::emulated() && support::chance(rng, 10)) left = std::max<int64_t>(left, 200000);
   for (size_t m = 0; m < e.size(); ++m) {
     const double share = std::pow(double(std::max<int64_t>(left, 1)), 2.0 / double(e.size() - m + 1));
     e[m] = any ? support::pick(rng, 1, std::max<int64_t>(int64_t(share), 1)) : random_extent(rng, left);

@@ -5,6 +5,6 @@
 TEST_CASE("cuda: 2,000 random expressions over random strided operands", "[cuda][jit]") {
   NEEDS_CUDA();
   support::Rng rng(20261123);
-  const int n = problems::repeats(api::emulated() ? 60 : 2000);  // on the emulator each takes half a second to compile
+  const int n = problems::repeats(api::emulated() ? 40 : 2000);  // on the emulator each takes half a second to compile
   for (int i = 0; i < n; ++i) expressions::check_one(rng, problems::context(), i % 4 == 0 ? 5000 : 700);
 }

@@ -133,23 +133,23 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
     run_case(rng, c, {lines, 3}, 1, true, runs);
     run_case(rng, c, {3, 8300}, 1, true, runs);
   }
-  for (int64_t wide : {135, 191})  // more columns than a block has threads
-    for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, {wide, emulated ? 70 : 1500}, 1, true, runs); });
   // short lines, of whole vectors and not
   for (int64_t n : {2, 7, 16, 40, 256}) for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {n, 67}, 0, true, runs); });
   // and of more tiles of scan.tiles than one, whole numbers of 16 and of 128 bytes and not
   for (const Sizes &extents : {Sizes{3, 5001}, {16, 1700}, {25, 1100}, {104, 300}, {1001, 33}, {3001, 7}, {16001, 2}})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 0, true, runs); });
+  for (int64_t wide : {135, 191})  // more columns than a block has threads
+    for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, {wide, emulated ? 70 : 1500}, 1, true, runs); });
   report("scan", runs, "scan.tcu.");
 }
 
-// 1250, and half as many on the emulated library; TCU_TEST_SCALE=800: 10,000. Mostly small ones; what has to be compiled is one in ten on a
+// 1250, and 75 on the emulated library; TCU_TEST_SCALE=800: 10,000. Mostly small ones; what has to be compiled is one in ten on a
 // GPU, and none on the emulated library.
 TEST_CASE("cuda: many random scans on every kernel", "[cuda][scan]") {
   NEEDS_CUDA();
   Rng rng(8);
   std::vector<int> runs;
-  const int problems = repeats(api::emulated() ? 250 : 1250);
+  const int problems = repeats(api::emulated() ? 150 : 1250);
   for (int i = 0; i < problems; ++i) {
     const bool is_large = support::chance(rng, 1), is_long = support::chance(rng, api::emulated() ? 1 : 3);
     const int64_t most = api::emulated() ? 20000 : 200000;
