@@ -14,7 +14,8 @@
  *   - Every function returns a tcu_status_t. On failure tcu_last_error() tells, in one line, which argument was wrong and
  *     what to do; nothing has been written and nothing was launched.
  *   - Work on a cuda context is asynchronous: it is ordered by its stream. Nothing in sections 4 and 6 synchronizes, reads
- *     back or calls cudaMalloc, and all of it may be recorded into a CUDA graph. Work on a cpu context is done when the
+ *     back or calls cudaMalloc, and all of it may be recorded into a CUDA graph. (The first call of a problem with
+ *     TCU_KERNEL_MEASURED waits for what it measures, on a stream of its own.) Work on a cpu context is done when the
  *     call returns; its stream argument is ignored.
  *   - Thread safety: any thread may call any function at any time, except that a handle must not be destroyed while
  *     another thread uses it. The last error is kept per thread.
