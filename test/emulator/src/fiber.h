@@ -13,7 +13,8 @@ struct Fiber {
 };
 
 Fiber make_fiber(void (*entry)());  // entry never returns: it ends by suspend(fiber, true)
-void recycle_fiber(Fiber &fiber);   // finished or abandoned, its stack goes back to the pool
+// Its stack goes back to the pool. returned: the functions that it called have returned; else it is abandoned where it stands.
+void recycle_fiber(Fiber &fiber, bool returned);
 void resume(Fiber &fiber);
 void suspend(Fiber &fiber, bool last);
 

@@ -70,6 +70,14 @@ int block_barrier(BarrierKind kind, int predicate, Site site) {
   return block.result;
 }
 
+// By itself: ASan marks the array, once for all lanes.
+[[gnu::noinline]] static void combine_all(const Thread *lanes, unsigned mask, Combine combine) {
+  void *all[32] = {};
+  for (unsigned i = 0; i < 32; ++i)
+    if (mask >> i & 1) all[i] = lanes[i].io;
+  combine(all, mask);
+}
+
 void warp_collective(const char *what, unsigned mask, void *io, Combine combine, Site site) {
   if (!current) fail("%s", what);
   Thread &t = *current;
@@ -84,11 +92,13 @@ void warp_collective(const char *what, unsigned mask, void *io, Combine combine,
   if (mask & warp.at_barrier)
     fail("%s at %s:%d: mask %#x names lanes %#x that wait at the block barrier of %s:%d", what, site.file, site.line, mask,
          mask & warp.at_barrier, block.site.file, block.site.line);
-  unsigned arrived = 1u << self;
-  for (unsigned rest = mask & warp.at_warp; rest; rest &= rest - 1) {
+  const auto waits_here = [&](const Thread &other) { return other.mask == mask && other.combine == combine && same(other.what, what); };
+  const bool together = warp.together && (!warp.at_warp || waits_here(lanes[__builtin_ctz(warp.at_warp)]));
+  unsigned arrived = 1u << self | (together ? warp.at_warp : 0);
+  for (unsigned rest = mask & warp.at_warp & ~arrived; rest; rest &= rest - 1) {
     const Thread &other = lanes[__builtin_ctz(rest)];
     if (!(other.mask >> self & 1)) continue;  // in an operation without this lane: it will come
-    if (other.mask != mask || other.combine != combine || !same(other.what, what))
+    if (!waits_here(other))
       fail("%s at %s:%d, mask %#x: lane %u waits at another operation: %s of %s:%d, mask %#x", what, site.file, site.line,
            mask, unsigned(__builtin_ctz(rest)), other.what, other.site.file, other.site.line, other.mask);
     arrived |= rest & -rest;
@@ -101,14 +111,13 @@ void warp_collective(const char *what, unsigned mask, void *io, Combine combine,
     t.combine = combine;
     t.state = State::at_warp;
     warp.at_warp |= 1u << self;
+    warp.together = together;
     suspend(t.fiber, false);
     return;
   }
-  void *all[32] = {};
-  for (unsigned i = 0; i < 32; ++i)
-    if (mask >> i & 1) all[i] = lanes[i].io;
-  combine(all, mask);
+  combine_all(lanes, mask, combine);
   warp.at_warp &= ~mask;
+  if (!warp.at_warp) warp.together = true;
   for (unsigned i = 0; i < 32; ++i)
     if ((mask >> i & 1) && i != self) wake(lanes[i]);
 }

@@ -157,7 +157,7 @@ bool take_turn(Block &block) {
   blockIdx = block.index;
   resume(t.fiber);
   current = nullptr;
-  if (t.state == State::done) recycle_fiber(t.fiber);
+  if (t.state == State::done) recycle_fiber(t.fiber, launch->error.empty());
   return true;
 }
 
@@ -190,7 +190,7 @@ void run_blocks() {
 
 Block::~Block() {
   cluster->blocks[rank] = nullptr;
-  for (Thread &t : threads) recycle_fiber(t.fiber);  // abandoned ones, after an error
+  for (Thread &t : threads) recycle_fiber(t.fiber, false);  // abandoned ones, after an error
   for (SharedArray &array : shared) std::free(array.memory);
   std::free(dynamic);
 }

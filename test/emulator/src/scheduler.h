@@ -44,6 +44,7 @@ struct Thread {
 
 struct Warp {
   unsigned live = 0, at_warp = 0, at_barrier = 0;  // lanes
+  bool together = true;                            // those at_warp wait at one operation
 };
 
 struct SharedArray {
