@@ -424,7 +424,7 @@ TCU_API tcu_status_t tcu_scan(tcu_context_t context, const tcu_tensor_t *out, tc
 /* The same scan of every segment for itself, of any lengths (CSR): offsets as in tcu_segmented_reduce; a segment begins at each, and
  * elements before the first and from the last on are segments of their own. An offset outside 0 .. the extent begins nothing.
  * Two launches more than tcu_scan, and a byte of pool memory for each step along dim; there is no plan of it (TCU_SCAN_SEGMENTED has one).
- * At most 15 inputs. op: not RECURRENCE. Errors: as scan. */
+ * At most 15 inputs, and 255 nodes of expr. op: not RECURRENCE. Errors: as scan. */
 TCU_API tcu_status_t tcu_segmented_scan(tcu_context_t context, const tcu_tensor_t *out, tcu_reduce_op_t op, tcu_expr_t expr,
                                         int32_t n_inputs, const tcu_tensor_t *inputs, int32_t dim, const tcu_tensor_t *offsets,
                                         const tcu_options_t *options);
@@ -446,6 +446,7 @@ TCU_API tcu_status_t tcu_free(tcu_context_t context, void *data, void *stream);
 TCU_API tcu_status_t tcu_copy(tcu_context_t context, void *to, const void *from, size_t bytes, void *stream);
 TCU_API tcu_status_t tcu_synchronize(tcu_context_t context, void *stream);
 
+/* cpu: there is one, null, and nothing to destroy. Errors: NULL, CUDA. */
 TCU_API tcu_status_t tcu_stream_create(tcu_context_t context, void **stream);
 TCU_API tcu_status_t tcu_stream_destroy(tcu_context_t context, void *stream);
 /* Events measure time on a stream: record two, synchronize, take the milliseconds between them. */
@@ -506,8 +507,8 @@ TCU_API tcu_status_t tcu_plan_scan(tcu_plan_t *plan, tcu_context_t context, cons
                                    const tcu_options_t *options);
 TCU_API tcu_status_t tcu_plan_workspace(tcu_plan_t plan, size_t *bytes);
 /* Runs the plan on these pointers. Of options, stream, scalars, alpha, beta, init, correction, second's data and the workspace are
- * read; beta may only be given if the plan was made with one. Errors: NULL, SHAPE (fewer inputs or results than the plan has),
- * WORKSPACE, ALIGNMENT, OVERLAP, EXPR. */
+ * read; beta may only be given if the plan was made with one, and without it such a plan reads out all the same, times 0. Errors: NULL,
+ * SHAPE (fewer inputs or results than the plan has), WORKSPACE, ALIGNMENT, OVERLAP, EXPR. */
 TCU_API tcu_status_t tcu_plan_execute(tcu_plan_t plan, void *out, int32_t n_inputs, const void *const *inputs,
                                       const tcu_options_t *options);
 TCU_API tcu_status_t tcu_plan_destroy(tcu_plan_t plan);

@@ -1,6 +1,6 @@
-// tcu_choose [--cases FILE] [--group G] [--case NAME] [--dtype D] [--family F]
-// Which row of lib/cuda the planner would choose on an H200, without one: a JSON line a case, {"case", "kernel"}. bench/tune --replay
-// judges the answers by times that were measured on one. Links the rooms themselves: a context would need the device.
+// tcu_choose [--device h100|h200] [--cases FILE] [--group G] [--case NAME] [--dtype D] [--family F]
+// Which row of lib/cuda the planner would choose on such a card (an H200 if nothing is said), without one: a JSON line a case,
+// {"case", "kernel"}. bench/tune --replay judges the answers by times that were measured on one. Links the rooms themselves: a context would need the device.
 #include <cstdio>
 #include <optional>
 
@@ -12,11 +12,11 @@
 
 namespace {
 
-tcu::Device h200() {
+tcu::Device card(bool h100) {
   tcu::Device d;
-  d.backend = "cuda", d.name = "NVIDIA H200";
+  d.backend = "cuda", d.name = h100 ? "NVIDIA H100 80GB HBM3" : "NVIDIA H200";
   d.major = 9, d.processors = 132, d.threads_per_processor = 2048;
-  d.shared_bytes = 232448, d.l2_bytes = 62914560, d.memory_bytes = int64_t(141) << 30;
+  d.shared_bytes = 232448, d.l2_bytes = h100 ? 52428800 : 62914560, d.memory_bytes = int64_t(h100 ? 80 : 141) << 30;
   return d;
 }
 
@@ -59,7 +59,8 @@ std::optional<tcu::Problem> problem_of(const bench::Case &c) {
 }  // namespace
 
 int main(int argc, char **argv) {
-  const tcu::Device device = h200();
-  for (const bench::Case &c : bench::load_cases(bench::parse_options(argc, argv)))
+  const bench::Options options = bench::parse_options(argc, argv);
+  const tcu::Device device = card(options.device == "h100");
+  for (const bench::Case &c : bench::load_cases(options))
     if (const auto p = problem_of(c)) std::printf("{\"case\": \"%s\", \"kernel\": \"%s\"}\n", c.name.c_str(), choose(tcu::cuda::registry(), *p, device)->name);
 }

@@ -472,6 +472,13 @@ void check_pointers(const Problem &p, const Pointers &at) {
     if (reinterpret_cast<uintptr_t>(at.offsets) % bytes_of(p.offsets)) fail(Code::alignment, "offsets are not aligned to their numbers");
   }
   const Layout out = layout_of(p, 0);
+  Layout offsets;  // of segments
+  if (p.family == Family::segmented) {
+    offsets.dtype = p.offsets, offsets.rank = 1, offsets.strides[0] = 1, offsets.extents[0] = 2;
+    for (const Mode &m : p.modes)
+      if (m.stride[p.offsets_operand()] != 0) offsets.extents[0] = m.extent + 1;
+    if (may_overlap(at.out, out, at.offsets, offsets)) fail(Code::overlap, "out overlaps the offsets; write to a copy");
+  }
   Layout more[kMaxResults - 1];
   for (int k = 0; k < p.n_more; ++k) {
     more[k] = out, more[k].dtype = p.more[k];
@@ -479,12 +486,14 @@ void check_pointers(const Problem &p, const Pointers &at) {
     if (reinterpret_cast<uintptr_t>(at.more[k]) % bytes_of(real_part_of(p.more[k])))
       fail(Code::alignment, "%s is not aligned to its elements", more_name(k));
     if (may_overlap(at.out, out, at.more[k], more[k])) fail(Code::overlap, "%s overlaps out", more_name(k));
+    if (at.offsets && may_overlap(at.more[k], more[k], at.offsets, offsets)) fail(Code::overlap, "%s overlaps the offsets", more_name(k));
     for (int i = 0; i < k; ++i)
       if (may_overlap(at.more[i], more[i], at.more[k], more[k])) fail(Code::overlap, "%s overlaps %s", more_name(k), more_name(i));
   }
   for (int k = 0; k <= p.n_inputs; ++k) {
     const void *data = k == 0 ? at.out : at.in[k - 1];
     const char *name = k == 0 ? "out" : input_name(k - 1);
+    if (!data && layout_of(p, k).empty()) continue;
     if (!data) fail(Code::null, "%s is null", name);
     if (reinterpret_cast<uintptr_t>(data) & ((uintptr_t(1) << p.alignment[k]) - 1))
       fail(Code::alignment, "%s is not a multiple of the %d bytes that the plan was made for; see options.alignment", name,

@@ -119,6 +119,7 @@ struct LogSum {
     return b.max > a.max ? LogSum{b.max, a.sum * e + b.sum} : LogSum{a.max, a.sum + b.sum * e};
   }
   TCU_FN LogSum as_many_as(const LogSum &) const { return *this; }
+  TCU_FN A greatest() const { return sum == sum ? max : sum; }
   TCU_FN A value() const { return max + m::log(sum); }
   // The sum alone, of n elements: NaN where an infinity is less itself.
   TCU_FN A relative(int64_t n) const { return n == 0 ? A(0) : m::isfinite(max) ? sum : limits<A>::nan(); }

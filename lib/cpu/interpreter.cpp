@@ -80,6 +80,10 @@ Machine::Machine(const Program &p, const Numbers &numbers, const DType *dtypes, 
 }
 
 bool Machine::load(int i, const Box &box, int k, const void *memory) {
+  if (!(program_->reads >> i & 1)) {
+    step_[i] = 0;
+    return false;
+  }
   step_[i] = input_bytes_[i];
   if (box.flat(k)) {
     slots_[i] = const_cast<void *>(memory);

@@ -38,7 +38,8 @@ class Machine {
   Machine(const Program &p, const Numbers &numbers, const DType *input_dtypes, int64_t tile, char *zone);
 
   // Points input i at the box of operand k at `memory`: used in place where it lies flat, copied otherwise. A copy of the
-  // same box as last time (a broadcast operand) is not made again. True if it is used in place.
+  // same box as last time (a broadcast operand) is not made again. True if it is used in place. One that the program does not read is
+  // left alone.
   bool load(int i, const Box &box, int k, const void *memory);
   void point(int i, const void *tile) { slots_[i] = const_cast<void *>(tile); }
 

@@ -132,6 +132,7 @@ Program compile(const Builder &b, DType out) {
     switch (s.kind) {
       case Step::Kind::input:
         slot = s.index;
+        c.p.reads |= 1u << s.index;
         if (held != s.result) {  // an 8- or 16-bit float is held in float32
           slot = c.take();
           c.emit(t.cast[int(s.result)][int(held)], slot, s.index);

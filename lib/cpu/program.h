@@ -16,6 +16,7 @@ struct Program {
   // Slots: inputs 0..n_inputs-1, then parameters, then registers. `result` is one of them; when it is written by the last
   // instruction, that one may be pointed elsewhere.
   int n_inputs = 0, n_registers = 0;
+  uint32_t reads = 0;                // the inputs, a bit each, that a step names: the only ones that have room in a slot
   int result = 0, n_more = 0;
   int more[kMaxResults - 1] = {};    // the slots of a map's results beside that
   DType result_dtype = DType::none;  // as stored

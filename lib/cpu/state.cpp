@@ -102,7 +102,7 @@ template <class A, bool root> void variance(void *state, int64_t lanes, int64_t 
 template <class A, bool logarithm> void log_sum(void *state, int64_t lanes, int64_t pitch, int64_t n, double) {
   each<A>(state, lanes, [=](A, A *at) {
     const LogSum<A> s = load<LogSum<A>>(at, pitch);
-    at[pitch] = s.max;
+    at[pitch] = s.greatest();
     return logarithm ? s.value() : s.relative(n);
   });
 }

@@ -32,6 +32,7 @@
 #include "kernels/scan_columns.cuh"
 #include "kernels/scan_lookback.cuh"
 #include "kernels/scan_short.cuh"
+#include "kernels/scan_staged.cuh"
 #include "kernels/scan_tcu_lookback.cuh"
 #include "kernels/scan_tcu_segmented.cuh"
 #include "kernels/scan_tcu_three_launches.cuh"
@@ -205,6 +206,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceTcuOnePass<true>>("reduce.tcu.split", Family::reduce),
     row<rows::ScanCluster>("scan.cluster", Family::scan),
     row<rows::ScanTiles>("scan.tiles", Family::scan),
+    row<rows::ScanStaged>("scan.staged", Family::scan),
     row<rows::ScanShort>("scan.short", Family::scan),
     row<rows::ScanColumns>("scan.columns", Family::scan),
     row<rows::ScanLookback>("scan.lookback", Family::scan),

@@ -8,6 +8,7 @@
 #include "kernels/scan_columns.cuh"
 #include "kernels/scan_lookback.cuh"
 #include "kernels/scan_short.cuh"
+#include "kernels/scan_staged.cuh"
 #include "kernels/scan_tiles.cuh"
 
 namespace tcu::cuda {
@@ -36,9 +37,13 @@ void ship_scan_of(ShippedTable &t, const char *op) {
   const auto add_shorts = [&]<int V>() {
     add_short.template operator()<V, 4>(), add_short.template operator()<V, 8>(), add_short.template operator()<V, 16>();
   };
+  const auto add_staged = [&]<int V>() {
+    add("scan_staged", {fold, acc, out, index, std::to_string(V)},
+        kernel_address<&entry<scan_staged<Map, Op_, Acc, Out, int32_t, V>>>());
+  };
   if constexpr (is_same<Op_, fold::sum>) {
-    add_shorts.template operator()<1>();
-    if constexpr (full > 1) add_shorts.template operator()<full>();
+    add_shorts.template operator()<1>(), add_staged.template operator()<1>();
+    if constexpr (full > 1) add_shorts.template operator()<full>(), add_staged.template operator()<full>();
   }
   add("scan_cluster", {fold, acc, out, index, "1"}, kernel_address<&entry<scan_cluster<Map, Op_, Acc, Out, int32_t, 1>>>());
   add("scan_cluster", {fold, acc, out, index, "4"}, kernel_address<&entry<scan_cluster<Map, Op_, Acc, Out, int32_t, 4>>>());

@@ -50,9 +50,10 @@ struct Ship {
     add<broadcast_sliding<Map, Result, Out, int32_t, V, kOnce, kStays, false>>("broadcast_sliding", std::to_string(V), bits(kOnce),
                                                                                bits(kStays), "false");
   }
-  template <int V>
+  template <int V, int kAcross = transpose_side(largest_of<typename Map::Inputs>::bytes, V)>
   void transpose() const {
-    add<broadcast_transpose<Map, Result, Out, int32_t, V, 0>>("broadcast_transpose", std::to_string(V), bits(0));
+    add<broadcast_transpose<Map, Result, Out, int32_t, V, 0, kAcross>>("broadcast_transpose", std::to_string(V), bits(0),
+                                                                       std::to_string(kAcross));
   }
   template <int V, unsigned kTurned>
   void permute() const {
@@ -89,9 +90,13 @@ struct Ship {
     } else if constexpr (kFull > 1) {
       sliding<kFull, 0, 1>();  // a vector over and over
     }
+    turned();
+  }
+  void turned() const {
     transpose<1>();
     if constexpr (kFull > 1) transpose<2>();
     if constexpr (kFull > 2) transpose<kFull>();
+    if constexpr (kFull == 16) transpose<kFull, kByteSide / 2>(), transpose<kFull, kByteSide * 2>();
     permutes<1>();
     if constexpr (kFull > 1) permutes<kFull>();
   }
@@ -103,7 +108,8 @@ void ship_binary(ShippedTable &t) {
 }
 template <class In>
 void ship_copy(ShippedTable &t) {
-  Ship<Identity<In>, compute_t<In>, In>{t, Expr::identity(), dtype_of<In>::value}.as_it_is();
+  const Ship<Identity<In>, compute_t<In>, In> ship{t, Expr::identity(), dtype_of<In>::value};
+  ship.as_it_is(), ship.turned();
 }
 template <class In>
 void ship_common(ShippedTable &t) {

@@ -178,6 +178,28 @@ TEMPLATE_TEST_CASE("reduce: every op over random layouts and dims", "", int32_t,
   }
 }
 
+TEST_CASE("an input that the expression does not name, wider than all that it does") {
+  const int64_t n = 20000, one = 1, two = 2, zero = 0;
+  const int32_t first = 0;
+  const Array<int8_t> x({n}, repeated(size_t(n), int8_t(-3)));
+  const Array<double> wide({2 * n}, repeated(size_t(2 * n), 7.0));
+  Array<int8_t> y({n}, repeated(size_t(n), int8_t(0)));
+  Array<int64_t> sum({1}, {9}), sums({n}, repeated(size_t(n), int64_t(9)));
+  const Expr negated({input(0), op(TCU_OP_NEG)});
+  for (const int64_t *stride : {&zero, &two}) {  // one number; every other one
+    const tcu_tensor_t in[] = {x.tensor, {wide.data(), stride == &zero ? &one : &n, stride, TCU_FLOAT64, 1}};
+    OK(tcu_map(context(), y, negated, 2, in, nullptr));
+    for (int8_t e : y.get()) REQUIRE(e == 3);
+    OK(tcu_map(context(), y, nullptr, 2, in, nullptr));
+    for (int8_t e : y.get()) REQUIRE(e == -3);
+    OK(tcu_reduce(context(), sum, TCU_REDUCE_SUM, negated, 2, in, 1, &first, nullptr));
+    CHECK(sum.get()[0] == 3 * n);
+    OK(tcu_scan(context(), sums, TCU_REDUCE_SUM, negated, 2, in, 0, nullptr));
+    const auto s = sums.get();
+    for (int64_t i = 0; i < n; ++i) REQUIRE(s[size_t(i)] == 3 * (i + 1));
+  }
+}
+
 TEST_CASE("reduce: an expression of broadcast inputs, alpha, beta and an accumulator") {
   Rng rng(13);
   const Expr squares({input(0), input(1), op(TCU_OP_SUB), op(TCU_OP_ABS2)});

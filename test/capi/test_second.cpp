@@ -119,6 +119,10 @@ TEST_CASE("second: NaN and infinities") {
   CHECK((argmax.first[1] == 0 && argmax.second[1] == -kInf));
   const auto sum = both<double, double>(TCU_REDUCE_SUMEXP, Array<double>({2, 3}, {kInf, 1, -kInf, -kInf, nan, 1}), 3);
   for (double s : sum.first) CHECK(std::isnan(s));
+  std::vector<double> late(10000, 0.0);
+  late[9000] = nan;
+  for (tcu_reduce_op_t op : {TCU_REDUCE_LOGSUMEXP, TCU_REDUCE_SUMEXP})
+    CHECK(std::isnan(both<double, double>(op, Array<double>({10000}, late), 1).second[0]));
 }
 
 TEST_CASE("second: two results in one array, scaled, and in a plan") {

@@ -123,6 +123,39 @@ TEST_CASE("segments: scans of each for itself") {
   CHECK(out.get() == std::vector<float>{2, 20, 4, 40, 10, 100});
 }
 
+TEST_CASE("segments: scans across lines of several tiles, and of views") {
+  const int64_t lines = 3000, steps = 4, gap = 2;
+  const Array<float> x({lines * gap, steps}, repeated(size_t(lines * gap * steps), 1.0f));
+  const Array<int32_t> offsets({3}, {0, 2, 4});
+  Array<float> out({lines, steps}, repeated(size_t(lines * steps), -1.0f));
+  const int64_t extents[] = {lines, steps}, dense[] = {1, lines}, apart[] = {gap, lines * gap};
+  for (const int64_t *strides : {dense, apart}) {
+    const tcu_tensor_t in{x.data(), extents, strides, TCU_FLOAT32, 2};
+    OK(tcu_segmented_scan(context(), out, TCU_REDUCE_SUM, nullptr, 1, &in, 1, offsets, nullptr));
+    const auto y = out.get();
+    for (size_t i = 0; i < y.size(); ++i) REQUIRE(y[i] == float(1 + i / size_t(lines) % 2));
+  }
+}
+
+TEST_CASE("segments: a plan takes and refuses the pointers that a call does") {
+  const Array<int32_t> offsets({3}, {0, 0, 0});
+  Array<int32_t> x({4}, {0, 1, 2, 3}), out({2}, {9, 9}), own({3}, {0, 2, 4});
+  const int64_t none = 0, one = 1;
+  const tcu_tensor_t empty{nullptr, &none, &one, TCU_INT32, 1};
+  Plan plan, other;
+  OK(tcu_plan_segmented_reduce(&plan, context(), out, TCU_REDUCE_SUM, nullptr, 1, &empty, 0, offsets, nullptr));
+  const void *nothing[] = {nullptr, offsets.data()};
+  OK(tcu_plan_execute(plan, out.data(), 2, nothing, nullptr));
+  CHECK(out.get() == std::vector<int32_t>{0, 0});
+  OK(tcu_plan_segmented_reduce(&other, context(), out, TCU_REDUCE_SUM, nullptr, 1, x, 0, own, nullptr));
+  const void *inputs[] = {x.data(), own.data()};
+  FAILS(TCU_ERROR_OVERLAP, tcu_plan_execute(other, own.data(), 2, inputs, nullptr));
+  FAILS(TCU_ERROR_OVERLAP, tcu_plan_execute(other, own.data() + 1, 2, inputs, nullptr));
+  CHECK(own.get() == std::vector<int32_t>{0, 2, 4});
+  OK(tcu_plan_execute(other, out.data(), 2, inputs, nullptr));
+  CHECK(out.get() == std::vector<int32_t>{1, 5});
+}
+
 TEST_CASE("segments: what a scan of them refuses") {
   const Array<float> x({4}, {1, 2, 3, 4});
   const Array<int32_t> offsets({2}, {0, 4});

@@ -138,6 +138,10 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   // and of more tiles of scan.tiles than one, whole numbers of 16 and of 128 bytes and not
   for (const Sizes &extents : {Sizes{3, 5001}, {16, 1700}, {25, 1100}, {104, 300}, {1001, 33}, {3001, 7}, {16001, 2}})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 0, true, runs); });
+  // groups of short lines side by side, in several tiles of scan.staged: of whole vectors and not, one group a tile, one alone
+  for (const Sizes &extents : {Sizes{2, 8, 300}, {3, 7, 211}, {5, 51, 40}, {11, 2, 333}, {6, 40}})
+    for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 1, true, runs); });
+  for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, {3, 5, 700}, 1, true, runs); });
   for (int64_t wide : {135, 191})  // more columns than a block has threads
     for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, {wide, emulated ? 70 : 1500}, 1, true, runs); });
   report("scan", runs, "scan.tcu.");
@@ -251,11 +255,11 @@ TEST_CASE("cuda: scans of expressions over several inputs", "[cuda][scan]") {
   const tcu_dtype_t types[][3] = {{TCU_FLOAT32, TCU_FLOAT16, TCU_BOOL}, {TCU_FLOAT64, TCU_INT8, TCU_INT32}};
   std::vector<int> runs;
   for (const auto &in : types)
-    for (const int i : {0, 1, 2, 3, 4, 5, 6}) {
-      const bool plain = i % 2 == 0;
-      const int dim = i / 2 % 2;  // along a line, across few, along short lines, across many
+    for (const int i : {0, 1, 2, 3, 4, 5, 6, 7}) {
+      const bool plain = i % 2 == 0 || i == 7;
+      const int dim = i / 2 % 2;  // along a line, across few, along short lines, across many, across groups
       const int64_t n = support::pick(rng, 8200, 12000);
-      const Sizes extents = i == 6 ? Sizes{n / 16 * 8, 9} : i >= 4 ? Sizes{n / 50, 60} : dim == 0 ? Sizes{n, 2} : Sizes{3, n};
+      const Sizes extents = i == 7 ? Sizes{5, 9, n / 45} : i == 6 ? Sizes{n / 16 * 8, 9} : i >= 4 ? Sizes{n / 50, 60} : dim == 0 ? Sizes{n, 2} : Sizes{3, n};
       std::vector<std::unique_ptr<Tensor>> inputs;
       std::vector<tcu_tensor_t> views;
       for (const tcu_dtype_t d : in) {

@@ -186,7 +186,7 @@ struct logsumexp {
   template <class P, class A> TCU_DEVICE static A post(const P &p, const LogSum<A> &s, int64_t n) {
     return p.flags & kNoLog ? s.relative(n) : s.value();
   }
-  template <class A> TCU_DEVICE static A second(const LogSum<A> &s) { return s.max; }
+  template <class A> TCU_DEVICE static A second(const LogSum<A> &s) { return s.greatest(); }
 };
 struct extrema {
   template <class P, class A> TCU_DEVICE static A post(const P &, const Extrema<A> &s, int64_t) { return s.min; }

@@ -282,6 +282,21 @@ TCU_DEVICE unsigned funnel_right(unsigned low, unsigned high, unsigned at) {
 #endif
 }
 
+// Byte k of each of four words, for k = 0 to 3.
+TCU_DEVICE Words<4> turn_bytes(const unsigned (&w)[4]) {
+#if TCU_DEVICE_CODE
+  const unsigned low[2] = {__byte_perm(w[0], w[1], 0x5140), __byte_perm(w[2], w[3], 0x5140)};   // bytes 0, 0, 1, 1 of two words
+  const unsigned high[2] = {__byte_perm(w[0], w[1], 0x7362), __byte_perm(w[2], w[3], 0x7362)};  // 2, 2, 3, 3
+  return {{__byte_perm(low[0], low[1], 0x5410), __byte_perm(low[0], low[1], 0x7632), __byte_perm(high[0], high[1], 0x5410),
+           __byte_perm(high[0], high[1], 0x7632)}};
+#else
+  Words<4> turned{};
+  for (int k = 0; k < 4; ++k)
+    for (int i = 0; i < 4; ++i) turned.at[k] |= (w[i] >> (8 * k) & 0xff) << (8 * i);
+  return turned;
+#endif
+}
+
 // A word of which the lowest n bits are set: none for n < 0, all for n > 31.
 TCU_DEVICE unsigned lowest_bits(int n) {
 #if TCU_DEVICE_CODE

@@ -1,5 +1,5 @@
 // broadcast.transpose: an input whose fastest mode is not out's ('K K ...', permuted or transposed).
-// Tiles of kSide x kSide elements, along out's fastest mode and along mode p.detail, in which such inputs are contiguous. An
+// Tiles of kAcross x kDown elements, along out's fastest mode and along mode p.detail, in which such inputs are contiguous. An
 // input of that kind is read along its own fastest mode and turned round in shared memory; the others are read as they lie.
 // Either way a row of a tile is one contiguous piece of memory, and a thread has vectors of V neighbours of it where all rows are whole
 // vectors, or V = 1. Which inputs are one element along out's fastest mode then is in kOnce, a bit each.
@@ -8,23 +8,41 @@
 #include "device/map.cuh"
 
 namespace tcu::cuda {
-// Of a tile, for elements of so many bytes: what fits the static shared memory.
-TCU_FN constexpr int transpose_side(int bytes) { return bytes <= 4 ? 64 : 32; }
+inline constexpr int kByteSide = 128;  // of a square tile of bytes, in vectors of 16
+// Of any other, for elements of so many bytes: what fits the static shared memory.
+TCU_FN constexpr int transpose_side(int bytes, int vector) { return vector == 16 ? kByteSide : bytes <= 4 ? 64 : 32; }
 }
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Acc, class Out, class Index, int V, unsigned kOnce>
+template <class Map, class Acc, class Out, class Index, int V, unsigned kOnce, int kAcross>
 struct broadcast_transpose {
   using Inputs = typename Map::Inputs;
   using Elements = Pack<V, Inputs, kOnce>;
   static constexpr int N = Inputs::size, kBytes = largest_of<Inputs>::bytes;
-  static constexpr int kSide = transpose_side(kBytes), kVectors = kSide / V;
-  static constexpr int kRows = kThreads / kVectors, kItems = kSide / kRows, kResident = map_blocks<Map, Acc, V>(4);
-  // Of a line of T in shared memory: four bytes more at least, so that the elements of a column lie in different banks.
+  static constexpr int kSide = transpose_side(kBytes, V), kElements = kSide * kSide, kDown = kElements / kAcross;  // of a tile
+  static constexpr int kItems = kElements / (kThreads * V);
+  // Vectors of bytes are turned by words of four: then a thread's rows of out are neighbours.
+  static constexpr bool kByWords = V == 16;
+  static constexpr int kResident = map_blocks<Map, Acc, V>(kByWords ? 3 : 4);  // 64 registers are too few for bytes
+  static_assert(!kByWords || kItems == 4);
+  // Between lines of T in shared memory, in elements: four bytes more than they have at least, so that the elements of a column lie in
+  // different banks; and by words more between the lines of two vectors, so that the words of a warp's columns do.
   template <class T>
-  static constexpr int kLine = kSide + (sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1);
+  static constexpr int kLine = kDown + (sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1);
+  static constexpr int kBetween = kByWords ? 128 * V / kAcross : 0;
+  template <class T>
+  TCU_DEVICE static int place(int l) { return l * kLine<T> + l / V * kBetween; }
+
+  // Where a thread is, in elements: in a tile's rows of out, and in the lines of an input that is turned.
+  struct Thread {
+    int in_row, first_row, in_line, first_line;
+    TCU_DEVICE explicit Thread(int t)
+        : in_row(t % (kAcross / V) * V), first_row(t / (kAcross / V)), in_line(t % (kDown / V) * V), first_line(t / (kDown / V)) {}
+    TCU_DEVICE int row(int k) const { return kByWords ? first_row * kItems + k : first_row + k * (kThreads / (kAcross / V)); }
+    TCU_DEVICE int line(int k) const { return first_line + k * (kThreads / (kDown / V)); }
+  };
 
   struct Tile {
     Index at[2], left[2];  // first element along mode 0 and along the other mode; elements from there on
@@ -33,71 +51,93 @@ struct broadcast_transpose {
   TCU_DEVICE static bool is_turned(int64_t fast, int64_t other) {
     return (other == 1 || other == -1) && (fast > 1 || fast < -1);
   }
-  // Vector (x, y) of the tile, in elements (x * V, y) of out, or of an input that is turned (y, x * V).
+  // A thread's k-th vectors.
   template <int I = 0, unsigned kOne, class P>
-  TCU_DEVICE static void load(Pack<V, Types<>, kOne> &, const P &, const Offsets<N, Index> &, const Tile &, int, int) {}
+  TCU_DEVICE static void load(Pack<V, Types<>, kOne> &, const P &, const Offsets<N, Index> &, const Tile &, const Thread &, int) {}
   template <int I = 0, unsigned kOne, class P, class T, class... R>
-  TCU_DEVICE static void load(Pack<V, Types<T, R...>, kOne> &pack, const P &p, const Offsets<N, Index> &o, const Tile &tile, int x, int y) {
+  TCU_DEVICE static void load(Pack<V, Types<T, R...>, kOne> &pack, const P &p, const Offsets<N, Index> &o, const Tile &tile,
+                              const Thread &thread, int k) {
     constexpr int W = kOne & 1 ? 1 : V;
     const Index fast = Index(p.mode[0].in[I]), other = Index(p.mode[p.detail].in[I]);
     const bool turned = is_turned(p.mode[0].in[I], p.mode[p.detail].in[I]);
+    const int x = turned ? thread.in_line : thread.in_row, y = turned ? thread.line(k) : thread.row(k);
     const Index along = turned ? other : fast, across = turned ? fast : other;
-    const T *const from = static_cast<const T *>(p.in[I]) + (o.in[I] + tile.at[0] * fast + tile.at[1] * other + x * V * along + y * across);
+    const T *const from = static_cast<const T *>(p.in[I]) + (o.in[I] + tile.at[0] * fast + tile.at[1] * other + x * along + y * across);
     pack.first = Raw<T, W>::of(Vec<T, W>{});
-    if (x * V < tile.left[turned] && y < tile.left[!turned]) {
+    if (x < tile.left[turned] && y < tile.left[!turned]) {
       if constexpr (W == 1) pack.first = Raw<T, W>::load_one(from);
       else pack.first = Raw<T, W>::load(from);
     }
-    load<I + 1>(pack.rest, p, o, tile, x, y);
+    load<I + 1>(pack.rest, p, o, tile, thread, k);
   }
 
   // Input I of the items, whose packs after the inputs before it these are.
   template <class T, unsigned kOne, class... R>
-  TCU_DEVICE static void turn(Pack<V, Types<T, R...>, kOne> *const (&packs)[kItems], int x, int y, void *shared) {
+  TCU_DEVICE static void turn(Pack<V, Types<T, R...>, kOne> *const (&packs)[kItems], const Thread &thread, void *shared) {
     using Unit = select_t<(sizeof(T) < 4 && V * sizeof(T) % 4 == 0), unsigned, T>;  // that is stored at a time
     constexpr int kUnits = V * int(sizeof(T)) / int(sizeof(Unit));
-    T *const line = static_cast<T *>(shared);
+    T *const start = static_cast<T *>(shared);
     __syncthreads();  // the last input's elements may still be being read
 #pragma unroll
     for (int k = 0; k < kItems; ++k) {
       const auto units = __builtin_bit_cast(Vec<Unit, kUnits>, packs[k]->first.get());
 #pragma unroll
-      for (int u = 0; u < kUnits; ++u) reinterpret_cast<Unit *>(line + (y + k * kRows) * kLine<T> + x * V)[u] = units.at[u];
+      for (int u = 0; u < kUnits; ++u) reinterpret_cast<Unit *>(start + place<T>(thread.line(k)) + thread.in_line)[u] = units.at[u];
     }
     __syncthreads();
+    if constexpr (kByWords) {
+      Words<kItems> columns[V / 4];  // of the four rows
 #pragma unroll
-    for (int k = 0; k < kItems; ++k) {
-      Vec<T, V> e;
+      for (int v = 0; v < V; v += 4) {
+        unsigned w[4];
 #pragma unroll
-      for (int v = 0; v < V; ++v) e.at[v] = line[(x * V + v) * kLine<T> + (y + k * kRows)];
-      packs[k]->first = Raw<T, V>::of(e);
+        for (int i = 0; i < 4; ++i) w[i] = *reinterpret_cast<const unsigned *>(start + place<T>(thread.in_row + v + i) + thread.row(0));
+        columns[v / 4] = turn_bytes(w);
+      }
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) {
+        Words<V / 4> row;
+#pragma unroll
+        for (int i = 0; i < V / 4; ++i) row.at[i] = columns[i].at[k];
+        packs[k]->first = Raw<T, V>::of(__builtin_bit_cast(Vec<T, V>, row));
+      }
+    } else {
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) {
+        Vec<T, V> e;
+#pragma unroll
+        for (int v = 0; v < V; ++v) e.at[v] = start[place<T>(thread.in_row + v) + thread.row(k)];
+        packs[k]->first = Raw<T, V>::of(e);
+      }
     }
   }
   template <int I, unsigned kOne, class P>
-  TCU_DEVICE static void turn_all(Pack<V, Types<>, kOne> *const (&)[kItems], const P &, int, int, void *) {}
+  TCU_DEVICE static void turn_all(Pack<V, Types<>, kOne> *const (&)[kItems], const P &, const Thread &, void *) {}
   template <int I, unsigned kOne, class P, class T, class... R>
-  TCU_DEVICE static void turn_all(Pack<V, Types<T, R...>, kOne> *const (&packs)[kItems], const P &p, int x, int y, void *shared) {
+  TCU_DEVICE static void turn_all(Pack<V, Types<T, R...>, kOne> *const (&packs)[kItems], const P &p, const Thread &thread, void *shared) {
     if constexpr (!(kOne & 1)) {
-      if (is_turned(p.mode[0].in[I], p.mode[p.detail].in[I])) turn(packs, x, y, shared);  // the same for every thread
+      if (is_turned(p.mode[0].in[I], p.mode[p.detail].in[I])) turn(packs, thread, shared);  // the same for every thread
     }
     Pack<V, Types<R...>, (kOne >> 1)> *rest[kItems];
 #pragma unroll
     for (int k = 0; k < kItems; ++k) rest[k] = &packs[k]->rest;
-    turn_all<I + 1>(rest, p, x, y, shared);
+    turn_all<I + 1>(rest, p, thread, shared);
   }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(Slot, shared, (kSide * (kSide + 4) * kBytes + int(sizeof(Slot)) - 1) / int(sizeof(Slot)));
-    const int x = int(threadIdx.x) % kVectors, y = int(threadIdx.x) / kVectors, t = p.detail;
+    constexpr int kRoom = (kAcross * (kDown + 4) + kAcross / V * kBetween) * kBytes;
+    TCU_SHARED(Slot, shared, (kRoom + int(sizeof(Slot)) - 1) / int(sizeof(Slot)));
+    const Thread thread(int(threadIdx.x));
+    const int t = p.detail;
     const Index extent[2] = {Index(p.mode[0].extent), Index(p.mode[t].extent)};
-    const Index along = (extent[0] + kSide - 1) / kSide, tiles = along * ((extent[1] + kSide - 1) / kSide);
+    const Index along = (extent[0] + kAcross - 1) / kAcross, tiles = along * ((extent[1] + kDown - 1) / kDown);
     const Index n = tiles * (Index(p.kept) / (extent[0] * extent[1]));
 #pragma unroll 1
     for (Index item = blockIdx.x; item < n; item += gridDim.x) {
       Index outside = item / tiles;
       const Index inside = item - outside * tiles, j = inside / along, i = inside - j * along;
-      const Tile tile = {{i * kSide, j * kSide}, {extent[0] - i * kSide, extent[1] - j * kSide}};
+      const Tile tile = {{i * kAcross, j * kDown}, {extent[0] - i * kAcross, extent[1] - j * kDown}};
       Offsets<N, Index> o;
 #pragma unroll 1
       for (int m = 1; m < p.n_kept; ++m) {
@@ -108,13 +148,13 @@ struct broadcast_transpose {
       }
       Elements elements[kItems], *packs[kItems];
 #pragma unroll
-      for (int k = 0; k < kItems; ++k) load(elements[k], p, o, tile, x, y + k * kRows), packs[k] = elements + k;
-      turn_all<0>(packs, p, x, y, shared);
-      const Index start = o.out + tile.at[0] + x * V + tile.at[1] * Index(p.mode[t].out);
+      for (int k = 0; k < kItems; ++k) load(elements[k], p, o, tile, thread, k), packs[k] = elements + k;
+      turn_all<0>(packs, p, thread, shared);
+      const Index start = o.out + tile.at[0] + thread.in_row + tile.at[1] * Index(p.mode[t].out);
 #pragma unroll
       for (int k = 0; k < kItems; ++k) {
-        if (x * V >= tile.left[0] || y + k * kRows >= tile.left[1]) continue;
-        put_pack<Map, Acc, Out>(p, elements[k], start + (y + k * kRows) * Index(p.mode[t].out));
+        if (thread.in_row >= tile.left[0] || thread.row(k) >= tile.left[1]) continue;
+        put_pack<Map, Acc, Out>(p, elements[k], start + thread.row(k) * Index(p.mode[t].out));
       }
     }
   }
@@ -160,10 +200,23 @@ struct BroadcastTranspose {
       if (v > 1 && v <= vector_of(p, true) && whole(p, v)) return v;
     return 1;
   }
+  // Of a square tile.
   static int64_t side(const Problem &p) {
     int bytes = 1;
     for (int k = 1; k <= p.n_inputs; ++k) bytes = std::max(bytes, bytes_of(p.dtype(k)));
-    return transpose_side(bytes);
+    return transpose_side(bytes, vector(p));
+  }
+  struct Sides {
+    int64_t across, down;
+  };
+  // A tile's: square, but of bytes such that more of it is filled.
+  static Sides sides(const Problem &p) {
+    const int64_t side = BroadcastTranspose::side(p);
+    Sides best{side, side};
+    if (side == kByteSide)
+      for (const Sides s : {Sides{side / 2, side * 2}, Sides{side * 2, side / 2}})
+        if (filled(p, s) > 1.15 * filled(p, best)) best = s;
+    return best;
   }
   // Whether all inputs that jump along out's fastest mode stay along another: little is read, again and again (H100: broadcast.general or
   // broadcast.sliding_register took 0.25 to 0.9 of the time in four of four).
@@ -175,30 +228,33 @@ struct BroadcastTranspose {
     };
     return std::any_of(p.modes.begin() + 1, p.modes.end(), [&](const Mode &m) { return m.extent >= 8 && !moves(m); });
   }
-  // How much of its tiles there is, along both modes.
-  static double filled(const Problem &p) {
-    double filled = 1;
-    for (int m : {0, other_mode(p)}) filled *= double(p.modes[m].extent) / double(ceil_div(p.modes[m].extent, side(p)) * side(p));
-    return filled;
+  // How much of its tiles there is.
+  static double filled(const Problem &p, const Sides &s) {
+    const int64_t e0 = p.modes[0].extent, e1 = p.modes[other_mode(p)].extent;
+    return double(e0) / double(ceil_div(e0, s.across) * s.across) * (double(e1) / double(ceil_div(e1, s.down) * s.down));
   }
+  static double filled(const Problem &p) { return filled(p, sides(p)); }
   // Where a row of out fills a tile's, and registers hold what a thread reads, or the caches do not hold what others would read again.
   // What is short is in the L2 cache, whose lines broadcast.general may touch several times, and it waits at no barriers.
   static bool suits(const Problem &p, const Device &d) {
-    if (repeats(p)) return false;
-    const bool beyond_cache = p.bytes() > d.l2_bytes && p.modes[other_mode(p)].extent * 2 >= side(p);
-    if (p.modes[0].extent < side(p) || (p.n_inputs > 2 && vector(p) == 1 && !beyond_cache)) return false;
+    if (repeats(p) || filled(p) < 0.25) return false;
+    const int64_t least = std::min<int64_t>(side(p), 64);
+    const bool beyond_cache = p.bytes() > d.l2_bytes && p.modes[other_mode(p)].extent * 2 >= least;
+    if (p.modes[0].extent < least || (p.n_inputs > 2 && vector(p) == 1 && !beyond_cache)) return false;
     return p.bytes() >= (p.n_inputs == 1 ? 2 << 20 : 4 << 20);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     const int m = other_mode(p);
     const int64_t e0 = p.modes[0].extent, e1 = p.modes[m].extent;
-    c.block = kThreads, c.detail = m, c.vector = vector(p);
-    c.grid = persistent_grid("broadcast.transpose", p, d, ceil_div(e0, side(p)) * ceil_div(e1, side(p)) * (p.kept() / (e0 * e1)));
+    const Sides s = sides(p);
+    c.block = kThreads, c.detail = m, c.vector = vector(p), c.lanes = int(s.across);
+    c.grid = persistent_grid("broadcast.transpose", p, d, ceil_div(e0, s.across) * ceil_div(e1, s.down) * (p.kept() / (e0 * e1)));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return make_instance(p, "broadcast_transpose", {std::to_string(c.vector), bits_text(BroadcastGeneral::once(p, c.vector))});
+    return make_instance(p, "broadcast_transpose", {std::to_string(c.vector), bits_text(BroadcastGeneral::once(p, c.vector)),
+                                                    std::to_string(c.lanes)});
   }
 };
 

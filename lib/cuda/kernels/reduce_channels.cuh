@@ -188,7 +188,8 @@ struct ReduceChannels {
   // reduce.split would have each output's run for itself ((8, 1536, 1776) int8: 19.5 us, 12.2 by this row).
   static bool suits(const Problem &p, const Device &d) {
     const int64_t bytes = p.modes[0].extent * bytes_of(p.in[0]), threads = cells(p) * lanes(p, d);
-    if (bytes > 64 || run(p) < 96 * ReduceStrided::widest(p) || p.bytes() < (cells(p) == 1 ? 16 << 20 : 1 << 20)) return false;
+    const int least = cells(p) > 1 ? 1 : bytes_of(p.in[0]) == 1 ? 3 : 16;  // MiB
+    if (bytes > 64 || run(p) < 96 * ReduceStrided::widest(p) || p.bytes() < int64_t(least) << 20) return false;
     if (lanes(p, d) < kThreads && threads < int64_t(d.processors) * 128) return false;  // which parts would be for
     return !ReduceStrided::wide(p) || (bytes <= 32 && p.modes.size() > 2 && ReduceStrided::waits(p, d));
   }

@@ -115,7 +115,9 @@ struct ReduceSmall : ReduceContiguous {
     const bool apart = p.reduced() < 8 && !ReduceStaged::accepts(p);  // a lane would read here and there
     if (few || short_work || apart) return false;
     const Mode &r = *fastest(p, Role::R);
-    const bool rows = modes == 1 || (p.n_inputs == 1 && r.extent >= 6 && p.kept() >= 1500 && !ReduceRows::accepts(p));
+    // Several rows of an output: such as begin anywhere, or so few vectors in all that a warp for an output would be idle.
+    const bool vectors = ReduceRows::accepts(p), brief = p.reduced() <= 10 * vector_of(p, false);
+    const bool rows = modes == 1 || (vectors ? brief && p.kept() >= 20000 : p.n_inputs == 1 && r.extent >= 6 && p.kept() >= 1500);
     return rows && (ReduceStaged::accepts(p) || !jumps_along(p, r));
   }
   // One row an output, and vectors throughout; through shared memory rather than by lanes that have nothing to read, and where rows are lines of
