@@ -172,6 +172,7 @@ struct Recorder
 end
 
 function record(call::Call, @nospecialize(bc))
+    drawn = copy(Random.default_rng())
     value = try
         symbol_of(Recorder(call.leaf_inputs, Ref(0), Ref(0)), bc)
     catch e
@@ -179,6 +180,8 @@ function record(call::Call, @nospecialize(bc))
         reason === nothing && rethrow()
         return Recording(nothing, Nothing, reason)
     end
+    copy(Random.default_rng()) == drawn ||
+        return Recording(nothing, Nothing, "the function draws random numbers; recorded, they would be the same for every element")
     if !(value isa Sym)
         value isa Element || return Recording(nothing, Nothing,
             "the function returns a $(typeof(value)), and the library's arrays hold $(dtype_names())")
@@ -250,14 +253,19 @@ end
 function host_map!(@nospecialize(dest::TCUArray), @nospecialize(bc::Broadcasted), failure::String)
     iscpu(context(dest)) || throw(ArgumentError(failure))
     count_outside(string("broadcast: ", failure))
-    GC.@preserve dest bc copyto!(hostview(dest), Broadcast.instantiate(host_tree(bc)))
+    GC.@preserve dest bc Broadcast.materialize!(hostview(dest), host_tree(bc, dest))
     return dest
 end
-host_tree(bc::Broadcasted) = broadcasted(bc.f, map(host_tree, bc.args)...)
-host_tree(x::AnyTCU) = hostview(x)
-host_tree(x) = x
+# dest: what will be written; an input that lies otherwise in the same memory is copied first.
+host_tree(bc::Broadcasted, dest = nothing) = broadcasted(bc.f, map(x -> host_tree(x, dest), bc.args)...)
+host_tree(x::AnyTCU, ::Nothing) = hostview(x)
+host_tree(x::AnyTCU, dest::TCUArray) = hostview(distinct(strided(x), dest))
+host_tree(x, _) = x
 host_values(x::TCUArray) = hostview(x)
-host_values(bc::Broadcasted) = Broadcast.materialize(host_tree(bc))
+host_values(bc::Broadcasted) = of_one_type(Broadcast.materialize(host_tree(bc)))
+of_one_type(x) = x
+of_one_type(x::AbstractArray{T}) where {T} =
+    isconcretetype(T) || isempty(x) ? x : convert(AbstractArray{Base.mapreduce(typeof, promote_type, x)}, x)
 
 # Compiled for every tree, so that neither it nor the array is put in a box where the tree is recorded already: such a call allocates
 # nothing. (An exception leaves the Call to the collector: `finally` takes a compiler's time for each tree.)
@@ -288,15 +296,15 @@ function compute(bc::TCUBroadcast)
     return dest
 end
 
-# Inference gave up: the type that recording finds, or that the first element has.
+# Inference gave up: the type that recording finds, or that all elements have in common.
 @noinline function recorded_eltype(@nospecialize(bc::Broadcasted))
     r = GC.@preserve bc with_call(context(bc)) do call
         collect!(call, bc)
         recording(call, bc)
     end
     isempty(r.failure) && return r.result
-    iscpu(context(bc)) && !isempty(bc) || throw(ArgumentError(r.failure))
-    return GC.@preserve bc typeof(first(Broadcast.instantiate(host_tree(bc))))
+    iscpu(context(bc)) && !Base.any(iszero ∘ length, axes(bc)) || throw(ArgumentError(r.failure))
+    return GC.@preserve bc eltype(host_values(bc))
 end
 
 function into!(dest::AnyTCU, bc::Broadcasted)

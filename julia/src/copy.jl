@@ -42,7 +42,7 @@ end
 # ---- copyto! ----
 
 function Base.copyto!(dest::AnyTCU, src::AnyTCU)
-    to, from = strided(dest), strided(src)
+    to, from = strided_output(dest), strided(src)
     length(from) <= length(to) || throw(BoundsError(dest, length(from)))
     size(to) == size(from) && return (copy_between!(to, from); dest)
     copy_between!(linear(to, 1:length(from)), linear(from, 1:length(from)))
@@ -65,7 +65,7 @@ Base.copyto!(dest::AnyTCU, src::AbstractArray) = copy_from_host!(dest, src isa A
 Base.copyto!(dest::Array, src::AnyTCU) = copy_to_host!(dest, src)
 
 function copy_from_host!(dest::AnyTCU, src::Array)
-    to = strided(dest)
+    to = strided_output(dest)
     length(src) <= length(to) || throw(BoundsError(dest, length(src)))
     if size(to) == size(src)
         host_to_device!(to, src)

@@ -219,10 +219,17 @@ Base.float(x::Sym{T}) where {T} = cast(float(T), x)
 Base.flipsign(x::Sym, y::Real) = select(signbit(lift(symbol_type(x), y)), -x, x)
 Base.sincos(x::Sym) = (sin(x), cos(x))
 for (X, Y) in ((:Sym, :Sym), (:Sym, :Real), (:Real, :Sym))
-    @eval Base.fld(x::$X, y::$Y) = div(x - mod(x, y), y)
-    @eval Base.cld(x::$X, y::$Y) = fld(x, y) + (mod(x, y) != 0)
+    # As Base: floats by the rest, which is exact; of integers what div leaves out, where both signs differ or do not.
+    @eval Base.fld(x::$X, y::$Y) = down_or_up(x, y, div(x, y), mod(x, y), true)
+    @eval Base.cld(x::$X, y::$Y) = down_or_up(x, y, div(x, y), -mod(-x, y), false)
 end
-Base.isinteger(x::Sym) = x == trunc(x)
+down_or_up(x, y, ::Sym{<:AbstractFloat}, rest, ::Bool) = round((x - rest) / y)
+function down_or_up(x, y, towards_zero::Sym, _, down::Bool)
+    apart = xor(signbit(x), signbit(y))
+    left_out = (rem(x, y) != 0) & (down ? apart : !apart)
+    return down ? towards_zero - left_out : towards_zero + left_out
+end
+Base.isinteger(x::Sym) = x - trunc(x) == 0
 
 for T in values(DTYPES)
     @eval begin

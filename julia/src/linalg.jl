@@ -9,11 +9,15 @@ LinearAlgebra.mul!(C::TCUArray, A::AnyTCU, B::AnyTCU) = LinearAlgebra.mul!(C, A,
 
 as_matrix(x::TCUVector) = reshape(x, (length(x), 1))
 as_matrix(x) = x
+owner(x::TCUArray) = x
+owner(x) = owner(parent(x))
 
 function matrix_product!(C::TCUMatrix, A, B, alpha, beta)
     size(A, 2) == size(B, 1) && size(C) == (size(A, 1), size(B, 2)) || throw(DimensionMismatch(
         "a product of sizes $(size(A)) and $(size(B)) into $(size(C))"))
     isempty(C) && return C
+    (overlaps(C, owner(A)) || overlaps(C, owner(B))) &&
+        return copyto!(C, matrix_product!(copy(C), A, B, alpha, beta))
     if iscpu(context(C))
         GC.@preserve C A B host_product!(C, A, B, alpha, beta)
     else
@@ -72,8 +76,8 @@ product_type(A, B) = (T = promote_type(eltype(A), eltype(B)); typeof(zero(T) * z
 """
     A * B, mul!(C, A, B, alpha, beta)
 
-Matrix and vector products of TCUArrays and their lazy transposes, by BLAS on the CPU and cuBLAS on a GPU. DimensionMismatch when
-the sizes do not fit.
+Matrix and vector products of TCUArrays and their lazy transposes, by BLAS on the CPU and cuBLAS on a GPU. C may overlap A and B: then
+the product is made beside it. DimensionMismatch when the sizes do not fit.
 """
 function product(A, B)
     C = new_array(context(A), product_type(A, B), (size(A, 1), size(B, 2)))

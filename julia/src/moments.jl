@@ -59,7 +59,7 @@ function var_around(x, dims, corrected, mean)
     # The mean is kept in the accumulator's precision: a rounded one would be a bias of every distance.
     center = mean !== nothing ? mean : reduce_alloc(MEAN, x, S, dims; accumulator = S)
     t = tree(distance2, x, center isa AbstractArray ? center : convert(S, center))
-    R, scale = real(T), inv(convert(real(S), n - corrected))
+    R, scale = real(T), inv(convert(real(S), max(n - corrected, 0)))
     dims === (:) && return convert(R, reduce_alloc(SUM, t, real(S), dims; accumulator = real(S)) * scale)
     return reduce_alloc(SUM, t, R, dims; alpha = scale, accumulator = real(S))
 end
@@ -115,12 +115,13 @@ function LinearAlgebra.norm(A::AnyTCU, p::Real = 2)
     R = norm_type(eltype(x))
     isempty(x) && return zero(R)
     p == 2 && return norm2(x, R)
-    p == 1 && return R(Base.sum(abs, x))
-    p == Inf && return R(Base.maximum(abs, x))
-    p == -Inf && return R(Base.minimum(abs, x))
+    magnitude(y) = abs(float(y))  # which of the least integer is none
+    p == 1 && return R(Base.sum(magnitude, x))
+    p == Inf && return R(Base.maximum(magnitude, x))
+    p == -Inf && return R(Base.minimum(magnitude, x))
     p == 0 && return R(Base.count(!iszero, x))
     exponent = float(p)
-    return R(Base.sum(tree(y -> abs(y)^exponent, x))^inv(exponent))
+    return R(Base.sum(tree(y -> magnitude(y)^exponent, x))^inv(exponent))
 end
 
 function LinearAlgebra.dot(x::AnyTCU, y::AnyTCU)

@@ -198,7 +198,8 @@ function fold_tree(fold::Fold, t, dims, init)
         dims === (:) && return convert(R, init)
         return fill!(new_array(context(t), R, reduced_size(extents(t), reduced_dims(length(axes(t)), dims))), init)
     end
-    folded = reduce_alloc(fold, t, R, dims)
+    folded = fold.id == REDUCE_SUM || fold.id == REDUCE_PROD ?
+        reduce_alloc(fold, t, R, dims; accumulator = accumulator_type(element_type(t), R)) : reduce_alloc(fold, t, R, dims)
     folded isa TCUArray || return convert(R, fold.op(init, folded))
     folded .= fold.op.(init, folded)
     return folded

@@ -17,7 +17,12 @@ function scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::I
     return out
 end
 
-scan_accumulator(id::Int32, x, out) = id == ANY.id || id == ALL.id ? Bool : widened(promote_type(element_type(x), eltype(out)))
+# Of integers the least and the greatest number, which exclusive scans begin with, are those of their own type.
+function scan_accumulator(id::Int32, x, out)
+    T = promote_type(element_type(x), eltype(out))
+    (id == MAX.id || id == MIN.id) && T <: Integer && return T
+    return id == ANY.id || id == ALL.id ? Bool : widened(T)
+end
 direction(exclusive::Bool, reverse::Bool) =
     (exclusive ? SCAN_EXCLUSIVE : 0x00000000) | (reverse ? SCAN_REVERSE : 0x00000000)
 
@@ -65,10 +70,14 @@ function scan_tree!(out::TCUArray, fold::Fold, t, dim::Int; init = NoInit(), exc
         return out
     end
     isgated(t) && throw(ArgumentError("dims is $dim for an array of $(length(axes(t))) dimensions"))
+    exclusive && return fill!(out, init isa NoInit ? before_all(fold.id, eltype(out)) : init)
     out .= t
     init isa NoInit || (out .= fold.op.(init, out))
     return out
 end
+# What an exclusive scan without init begins with.
+before_all(id::Int32, ::Type{T}) where {T} =
+    id == PROD.id ? one(T) : id == MAX.id ? typemin(T) : id == MIN.id ? typemax(T) : id == ALL.id ? true : zero(T)
 
 # Recorded, these leave both their arguments: what a scan does with what comes before an element, and the element. Called on numbers they
 # only say which type comes out.

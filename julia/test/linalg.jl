@@ -21,6 +21,15 @@ for T in (Float32, Float64, ComplexF32, ComplexF64)
 end
 @test compare(*, sample(Float32, 0, 4), sample(Float32, 4, 3))
 @test compare(*, sample(Float32, 3, 0), sample(Float32, 0, 4))
+let a = rand(4, 4), b = rand(4, 4)  # over a factor, and beside one in the same array
+    x = TCUArray(a)
+    @test Array(mul!(x, x, TCUArray(b))) ≈ a * b
+    x = TCUArray(a)
+    @test Array(mul!(x, TCUArray(b), x', 2, 3)) ≈ 2b * a' + 3a
+    x = TCUArray(a)
+    mul!(view(x, 1:2, :), view(x, 3:4, :), TCUArray(b))
+    @test Array(x) ≈ [a[3:4, :] * b; a[3:4, :]]
+end
 @test compare(x -> rmul!(x, 2), rand(4))
 @test compare((x, y) -> axpy!(2, x, y), rand(4), rand(4))
 @test thrown(() -> TCUOps.rand(2, 3) * TCUOps.rand(2, 3)) == DimensionMismatch

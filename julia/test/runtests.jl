@@ -21,7 +21,7 @@ Random.seed!(1)
 
 include("compare.jl")
 
-const FILES = ["recording", "arrays", "broadcast", "ops", "reduce", "several", "scan", "linalg", "plain", "errors", "short_floats"]
+const FILES = ["recording", "arrays", "broadcast", "ops", "reduce", "several", "scan", "linalg", "plain", "errors", "short_floats", "edges"]
 const CHOSEN = isempty(ARGS) ? FILES : ARGS
 
 # Counts of a finished test set. Its fields are the same from Julia 1.5 on.
