@@ -50,7 +50,7 @@ function Base.copyto!(dest::AnyTCU, src::AnyTCU)
 end
 
 function copy_between!(to::TCUArray{T}, from::TCUArray) where {T}
-    context(to) === context(from) && return copy_elements!(to, overlaps(to, from) && !same_layout(to, from) ? copy(from) : from)
+    context(to) === context(from) && return copy_elements!(to, distinct(from, to))
     return host_to_device!(to, Array(from))
 end
 
@@ -161,3 +161,7 @@ overlaps(x::TCUArray, y::TCUArray) = !isempty(x) && !isempty(y) && meet(byte_ran
 same_layout(x::TCUArray{T,N}, y::TCUArray{T,N}) where {T,N} =
     x.pointer == y.pointer && x.dims == y.dims && x.strides == y.strides
 same_layout(x::TCUArray, y::TCUArray) = false
+
+# What is read while out is written, or a copy of it: in out's memory with another layout it would be read after it is overwritten.
+distinct(x, out) = x
+distinct(x::TCUArray, out::TCUArray) = overlaps(x, out) && !same_layout(x, out) ? copy(x) : x

@@ -90,10 +90,6 @@ issegmented(t::Broadcasted) = t.f === since
 isgated(t) = false
 isgated(t::Broadcasted) = t.f === since || t.f === affine
 
-# A scan into its own input with another layout reads what it has overwritten.
-distinct(t, out) = t
-distinct(t::TCUArray, out::TCUArray) = overlaps(t, out) && !same_layout(t, out) ? copy(t) : t
-
 scan_alloc(fold::Fold, t, dim::Int; init = NoInit(), options...) =
     scan_tree!(new_array(context(t), scan_type(fold, t, init), extents(t)), fold, t, dim; init = init, options...)
 
