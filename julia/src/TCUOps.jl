@@ -19,6 +19,7 @@ import Random
 import Statistics
 using LinearAlgebra: Adjoint, Transpose, adjoint, transpose
 using Random: AbstractRNG
+using Base.Broadcast: Broadcasted, BroadcastStyle, AbstractArrayStyle, DefaultArrayStyle, broadcasted
 
 export TCUArray, TCUVector, TCUMatrix, logsumexp
 
@@ -33,7 +34,9 @@ include("copy.jl")
 include("indexing.jl")
 include("activations.jl")
 include("expr.jl")
+include("rules.jl")
 include("capture.jl")
+include("code.jl")
 include("lowered.jl")
 include("broadcast.jl")
 include("reduce.jl")

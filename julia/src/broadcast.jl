@@ -1,7 +1,5 @@
 # Broadcasting: a tree of dotted calls becomes one Expr over the arrays in it, and one call of the library.
 
-using Base.Broadcast: Broadcasted, BroadcastStyle, AbstractArrayStyle, DefaultArrayStyle, broadcasted
-
 struct TCUStyle{N} <: AbstractArrayStyle{N} end
 TCUStyle(::Val{N}) where {N} = TCUStyle{N}()
 TCUStyle{M}(::Val{N}) where {M,N} = TCUStyle{N}()
@@ -119,6 +117,7 @@ handle(r::Recording) = (e = r.expression; e === nothing ? C_NULL : e.handle)
 struct Variant
     leaf_inputs::UInt128
     baked::Vector{Any}
+    globals::Vector{GlobalRead}
     world::UInt                 # methods may have been redefined since
     recording::Recording
 end
@@ -141,7 +140,8 @@ function find_recording(call::Call, @nospecialize(key), world::UInt)
     found = nothing
     if variants !== nothing
         for v in variants
-            if v.world == world && v.leaf_inputs == call.leaf_inputs && same_values(v.baked, call.baked)
+            if v.world == world && v.leaf_inputs == call.leaf_inputs && same_values(v.baked, call.baked) &&
+               Base.all(unchanged, v.globals)
                 found = v.recording
                 break
             end
@@ -154,8 +154,10 @@ end
 same_values(a::Vector{Any}, b::Vector{Any}) = length(a) == length(b) && Base.all(i -> a[i] === b[i], 1:length(a))
 
 @noinline function record_and_keep(call::Call, @nospecialize(bc::Broadcasted), world::UInt)
+    globals = code_of(bc).globals
     r = record(call, bc)
-    variant = Variant(call.leaf_inputs, copy(call.baked), world, r)
+    Base.all(g -> stable(g.value), globals) || return r
+    variant = Variant(call.leaf_inputs, copy(call.baked), globals, world, r)
     lock(RECORDINGS_LOCK)
     variants = get!(() -> Variant[], RECORDINGS, typeof(bc))
     filter!(v -> v.world == world, variants)
@@ -176,9 +178,8 @@ function record(call::Call, @nospecialize(bc))
     value = try
         symbol_of(Recorder(call.leaf_inputs, Ref(0), Ref(0)), bc)
     catch e
-        reason = explain(e, user_line(catch_backtrace()))
-        reason === nothing && rethrow()
-        return Recording(nothing, Nothing, reason)
+        e isa Union{InterruptException,OutOfMemoryError,TCUError} && rethrow()
+        return Recording(nothing, Nothing, explain(e, user_line(catch_backtrace())))
     end
     copy(Random.default_rng()) == drawn ||
         return Recording(nothing, Nothing, "the function draws random numbers; recorded, they would be the same for every element")
@@ -263,9 +264,10 @@ host_tree(x::AnyTCU, dest::TCUArray) = hostview(distinct(strided(x), dest))
 host_tree(x, _) = x
 host_values(x::TCUArray) = hostview(x)
 host_values(bc::Broadcasted) = of_one_type(Broadcast.materialize(host_tree(bc)))
-of_one_type(x) = x
-of_one_type(x::AbstractArray{T}) where {T} =
-    isconcretetype(T) || isempty(x) ? x : convert(AbstractArray{Base.mapreduce(typeof, promote_type, x)}, x)
+of_one_type(x) = Base.fill(x)  # of no dimensions
+of_one_type(x::AbstractArray{T}) where {T} = isconcretetype(T) ? x : convert(AbstractArray{common_type(x)}, x)
+common_type(x::AbstractArray{T}) where {T} =
+    isempty(x) ? promote_type(Base.uniontypes(T)...) : Base.mapreduce(typeof, promote_type, x)
 
 # Compiled for every tree, so that neither it nor the array is put in a box where the tree is recorded already: such a call allocates
 # nothing. (An exception leaves the Call to the collector: `finally` takes a compiler's time for each tree.)
@@ -290,21 +292,28 @@ Base.copy(bc::Broadcasted{TCUStyle{0}}) = read_element(compute(bc), 0)
 
 function compute(bc::TCUBroadcast)
     T = Broadcast.combine_eltypes(bc.f, bc.args)
-    isconcretetype(T) || (T = recorded_eltype(bc))
+    isconcretetype(T) || return compute_untyped(opaque(bc))
     dest = similar(bc, T)
     map_into!(dest, bc)
     return dest
 end
 
-# Inference gave up: the type that recording finds, or that all elements have in common.
-@noinline function recorded_eltype(@nospecialize(bc::Broadcasted))
-    r = GC.@preserve bc with_call(context(bc)) do call
-        collect!(call, bc)
-        recording(call, bc)
-    end
-    isempty(r.failure) && return r.result
-    iscpu(context(bc)) && !Base.any(iszero ∘ length, axes(bc)) || throw(ArgumentError(r.failure))
-    return GC.@preserve bc eltype(host_values(bc))
+# Inference gave up: the type is what recording finds, or what all elements have in common.
+@noinline function compute_untyped(@nospecialize(bc::Broadcasted))
+    r = recording_of(bc)
+    isempty(r.failure) || return host_array(bc, r.failure)
+    dest = similar(bc, r.result)
+    map_into!(dest, bc)
+    return dest
+end
+recording_of(@nospecialize(bc::Broadcasted)) = GC.@preserve bc with_call(context(bc)) do call
+    collect!(call, bc)
+    recording(call, bc)
+end
+function host_array(@nospecialize(bc::Broadcasted), failure::String)
+    iscpu(context(bc)) || throw(ArgumentError(failure))
+    count_outside(string("broadcast: ", failure))
+    return GC.@preserve bc TCUArray_on(context(bc), host_values(bc))
 end
 
 function into!(dest::AnyTCU, bc::Broadcasted)
@@ -317,8 +326,8 @@ Base.copyto!(dest::AnyTCU, bc::Broadcasted{TCUStyle{0}}) = into!(dest, bc)
 Base.copyto!(dest::AnyTCU, bc::Broadcasted{Nothing}) = into!(dest, bc)
 Base.copyto!(dest::AnyTCU, bc::Broadcasted{<:AbstractArrayStyle{0}}) = into!(dest, bc)
 # Into host memory: computed on the device and copied.
-Base.copyto!(dest::Array, bc::TCUBroadcast) = copyto!(dest, compute(bc))
-Base.copyto!(dest::Array, bc::Broadcasted{TCUStyle{0}}) = fill!(dest, copy(bc))
+Base.copyto!(dest::AbstractArray, bc::TCUBroadcast) = copyto!(dest, compute(bc))
+Base.copyto!(dest::AbstractArray, bc::Broadcasted{TCUStyle{0}}) = fill!(dest, copy(bc))
 
 same_axes(A, B...) = same_axes_as(axes(A), B) || throw_sizes(A, B...)
 same_axes_as(a, ::Tuple{}) = true
@@ -328,13 +337,26 @@ same_axes_as(a, B::Tuple) = axes(B[1]) == a && same_axes_as(a, Base.tail(B))
 const Mappable = Union{TCUArray,Transpose{<:Any,<:TCUMatrix},Adjoint{<:Any,<:TCUMatrix},Permuted}
 # With types for f and B, or Julia would compile once for all of them, and a call would allocate.
 function Base.map(f::F, A::Mappable, B::Vararg{AbstractArray,N}) where {F,N}
-    same_axes(A, B...)
+    same_axes_as(axes(A), B) || return map_shortest(f, A, B...)
     return compute(Broadcast.instantiate(Broadcasted{TCUStyle{ndims(A)}}(f, (A, B...))))
 end
 function Base.map!(f::F, dest::AnyTCU, A::AbstractArray, B::Vararg{AbstractArray,N}) where {F,N}
-    same_axes(dest, A, B...)
+    same_axes_as(axes(dest), (A, B...)) || return map_shortest!(f, dest, A, B...)
     return copyto!(dest, Broadcast.instantiate(Broadcasted{TCUStyle{ndims(dest)}}(f, (A, B...))))
 end
+# As Base: vectors are read, and an array is written, as far as the shortest reaches.
+function map_shortest(f, arrays::AbstractVector...)
+    n = Base.minimum(map(length, arrays))
+    return Base.map(f, map(x -> first_of(x, n), arrays)...)
+end
+map_shortest(f, arrays...) = throw_sizes(arrays...)
+function map_shortest!(f, dest, arrays...)
+    n = Base.minimum(map(length, (dest, arrays...)))
+    Base.map!(f, first_of(dest, n), map(x -> first_of(x, n), arrays)...)
+    return dest
+end
+first_of(x::AnyTCU, n) = linear(strided_output(x), 1:n)
+first_of(x, n) = view(vec(x), 1:n)
 
 # ---- lazy trees ----
 

@@ -10,13 +10,12 @@ function captured_type(@nospecialize(F))
     isdtype(F) && return Sym{F}
     isconcretetype(F) && !is_mutable_type(F) && !(F <: Number) || return Any
     fieldcount(F) == 0 && return sizeof(F) == 0 ? Nothing : Any
-    generic = Base.unwrap_unionall(F.name.wrapper)
     parameters = Any[F.parameters...]
     changed = false
     for i in 1:fieldcount(F)
         C = captured_type(fieldtype(F, i))
         C === Nothing && continue
-        position = findfirst(p -> p === fieldtype(generic, i), Any[generic.parameters...])
+        position = parameter_of_field(F, i)
         (C === Any || position === nothing) && return Any
         parameters[position] = C
         changed = true
@@ -27,6 +26,12 @@ function captured_type(@nospecialize(F))
     catch
         Any   # a bound on the parameter that Sym does not meet
     end
+end
+
+# Which of F's parameters is the type of field i, or nothing.
+function parameter_of_field(@nospecialize(F), i::Int)
+    generic = Base.unwrap_unionall(F.name.wrapper)
+    return findfirst(p -> p === fieldtype(generic, i), Any[generic.parameters...])
 end
 
 is_mutable_type(@nospecialize(F)) = isdefined(Base, :ismutabletype) ? Base.ismutabletype(F) : F.mutable

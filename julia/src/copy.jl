@@ -63,6 +63,7 @@ end
 
 Base.copyto!(dest::AnyTCU, src::AbstractArray) = copy_from_host!(dest, src isa Array ? src : collect(src))
 Base.copyto!(dest::Array, src::AnyTCU) = copy_to_host!(dest, src)
+Base.copyto!(dest::Union{SubArray,BitArray}, src::AnyTCU) = copyto!(dest, Array(src))
 
 function copy_from_host!(dest::AnyTCU, src::Array)
     to = strided_output(dest)
@@ -115,6 +116,7 @@ function Base.copyto!(dest::Array, doffs::Integer, src::TCUArray, soffs::Integer
     return dest
 end
 function checked_range(x, first, n)
+    n >= 0 || throw(ArgumentError("the number of elements to copy must not be negative, got $n"))
     range = first:first + n - 1
     checkbounds(x, range)
     return range
@@ -134,6 +136,8 @@ function Base.fill!(x::AnyTCU{T}, value) where {T}
     end
     return x
 end
+
+Base.clamp!(x::AnyTCU, low, high) = x .= clamp.(x, low, high)
 
 function fill_host!(x, v)
     iscpu(context(x)) || return copyto!(x, Base.fill(v, size(x)))

@@ -55,16 +55,25 @@ const OP_IFELSE = Int32(first(row[1] for row in OP_TABLE if row[2] === :ifelse))
 
 # Recording runs once for each expression, and its cost is compilation: nothing here is specialized on the types of symbols.
 
-# f(args...) as one node of op `id`; at least one of args is a Sym.
+# Ops that Base does not compute in the type that the operands promote to (rules.jl).
+const RULES = Dict{Int32,Function}()
+
+# f(args...) by op `id`; at least one of args is a Sym.
 symcall(id::Int32, @nospecialize(f), @nospecialize(args::Tuple)) = symcall(id, f, Any[args...])
 function symcall(id::Int32, @nospecialize(f), args::Vector{Any})
     T = Bool
     for a in args
         a isa Sym && (T = promoted(T, symbol_type(a)))
     end
+    symbols = Any[lift(T, a) for a in args]
+    rule = get(RULES, id, nothing)
+    result = rule === nothing ? nothing : rule(id, f, symbols...)
+    return result === nothing ? node(id, f, symbols) : result
+end
+
+function node(id::Int32, @nospecialize(f), symbols::Vector{Any})
     tape, types = CNode[], DataType[]
-    for a in args
-        s = lift(T, a)
+    for s in symbols
         append!(tape, tape_of(s))
         push!(types, symbol_type(s))
     end
@@ -162,7 +171,7 @@ function record_call(@nospecialize(f), args::Vector{Any})
     f isa Several && return leave_all(record_call(f.f, args))
     f === ifelse && return select(args...)
     f === Base.literal_pow && return record_power(args[2], args[3])
-    if numbers == length(args) && f !== (<<) && f !== (>>)
+    if numbers == length(args)
         id = op_id(f, length(args))
         id == 0 || return symcall(id, f, args)
         # x .+ y .+ z is one call of three arguments
@@ -192,9 +201,8 @@ for S in (:Float32, :Float64, :Signed, :Rational)
 end
 Base.:^(::Irrational{:ℯ}, x::Sym) = exp(x)
 
-# A shift count takes the type of what is shifted, so that the result has it too.
-Base.:<<(x::Sym{T}, n::Integer) where {T} = symcall(OP_SHL, <<, (x, T(n)))
-Base.:>>(x::Sym{T}, n::Integer) where {T} = symcall(OP_SHR, >>, (x, T(n)))
+Base.:<<(x::Sym, n::Integer) = symcall(OP_SHL, <<, (x, Int(clamp(n, -64, 64))))
+Base.:>>(x::Sym, n::Integer) = symcall(OP_SHR, >>, (x, Int(clamp(n, -64, 64))))
 
 Base.:^(x::Sym, n::Integer) = x^constant(Int(n))
 Base.:^(x::Sym, r::Rational) = x^float(r)
@@ -216,20 +224,50 @@ for f in (:round, :trunc, :floor, :ceil)
     @eval Base.$f(::Type{T}, x::Sym) where {T<:Integer} = cast(T, $f(x))
 end
 Base.float(x::Sym{T}) where {T} = cast(float(T), x)
+Base.signed(x::Sym{T}) where {T<:Integer} = cast(signed(T), x)
+Base.unsigned(x::Sym{T}) where {T<:Integer} = cast(unsigned(T), x)
 Base.flipsign(x::Sym, y::Real) = select(signbit(lift(symbol_type(x), y)), -x, x)
 Base.sincos(x::Sym) = (sin(x), cos(x))
 for (X, Y) in ((:Sym, :Sym), (:Sym, :Real), (:Real, :Sym))
-    # As Base: floats by the rest, which is exact; of integers what div leaves out, where both signs differ or do not.
-    @eval Base.fld(x::$X, y::$Y) = down_or_up(x, y, div(x, y), mod(x, y), true)
-    @eval Base.cld(x::$X, y::$Y) = down_or_up(x, y, div(x, y), -mod(-x, y), false)
+    @eval Base.fld(x::$X, y::$Y) = floored(x, y, div(x, y))
+    @eval Base.cld(x::$X, y::$Y) = ceiled(x, y, div(x, y))
+    @eval Base.mod1(x::$X, y::$Y) = from_one(promote(x, y)...)[1]
+    @eval Base.fld1(x::$X, y::$Y) = from_one(promote(x, y)...)[2]
 end
-down_or_up(x, y, ::Sym{<:AbstractFloat}, rest, ::Bool) = round((x - rest) / y)
-function down_or_up(x, y, towards_zero::Sym, _, down::Bool)
-    apart = xor(signbit(x), signbit(y))
-    left_out = (rem(x, y) != 0) & (down ? apart : !apart)
-    return down ? towards_zero - left_out : towards_zero + left_out
+# As Base: floats by the rest, which is exact; of integers what div leaves out, where both signs differ or do not.
+floored(x, y, ::Sym{<:AbstractFloat}) = round((x - mod(x, y)) / y)
+ceiled(x, y, quotient::Sym{<:AbstractFloat}) = -floored(-x, y, quotient)
+floored(x, y, towards_zero::Sym) = towards_zero - (xor(signbit(x), signbit(y)) & (rem(x, y) != 0))
+ceiled(x, y, towards_zero::Sym) = towards_zero + ((signbit(x) == signbit(y)) & (rem(x, y) != 0))
+# mod1 and fld1
+function from_one(x::Sym{T}, y::Sym{T}) where {T}
+    m = mod(x, y)
+    m1 = select(m == 0, y, m)
+    T <: AbstractFloat && return m1, fld(x - m1 + y, y)
+    d = div(x, y)
+    return m1, d + (!signbit(x ⊻ y) & (d * y != x))
 end
 Base.isinteger(x::Sym) = x - trunc(x) == 0
+Base.isreal(x::Sym{<:Complex}) = imag(x) == 0
+
+# As specific as methods of Base's, so that none is ambiguous.
+for (X, Y) in ((:Sym, :Sym), (:Sym, :Real), (:Real, :Sym), (:Sym, :AbstractFloat), (:AbstractFloat, :Sym))
+    @eval Base.isequal(x::$X, y::$Y) = is_equal(x, y)
+    @eval Base.isless(x::$X, y::$Y) = is_less(x, y)
+end
+Base.isequal(x::Sym, y::Complex) = is_equal(x, y)
+Base.isequal(x::Complex, y::Sym) = is_equal(x, y)
+# As Base: NaN is equal to NaN and above all others, -0.0 below 0.0.
+function is_equal(@nospecialize(x), @nospecialize(y))
+    X, Y = number_type(x), number_type(y)
+    X <: Integer && Y <: Integer && return x == y
+    X <: Complex || Y <: Complex || return (x == y) & (signbit(x) == signbit(y)) | isnan(x) & isnan(y)
+    return is_equal(real(x), real(y)) & is_equal(imag(x), imag(y))
+end
+function is_less(@nospecialize(x), @nospecialize(y))
+    number_type(x) <: Integer && number_type(y) <: Integer && return x < y
+    return !isnan(x) & (isnan(y) | signbit(x) & !signbit(y)) | (x < y)
+end
 
 for T in values(DTYPES)
     @eval begin
@@ -283,20 +321,16 @@ end
 
 # ---- errors that name the operation ----
 
-# What went wrong while recording, in words that say what to do; nothing if it is no matter of recording.
+# What went wrong while recording, in words that say what to do.
 function explain(e, where_::String)
-    if e isa Unrecordable
-        return string("cannot record the function", where_, ": ", e.reason)
-    elseif e isa TypeError && e.got isa Sym
+    if e isa TypeError && e.got isa Sym
         cause = isempty(e.got.tape) ? "" : string(" on the result of `", last_operation(e.got), "`")
         return string("cannot record the function", where_, ": it branches", cause,
                       ", and what it does must not depend on the data; use ifelse(condition, x, y)")
     elseif e isa MethodError && Base.any(a -> a isa Sym, e.args)
         return string("cannot record the function", where_, ": `", e.f, "` is not an operation of the library")
-    elseif e isa InexactError || e isa StackOverflowError
-        return string("cannot record the function", where_, ": ", e)
     end
-    return nothing
+    return string("cannot record the function", where_, ": ", sprint(showerror, e))
 end
 
 function last_operation(s::Sym)

@@ -3,23 +3,16 @@
 # ---- scalar indexing is an error by default ----
 
 const SCALAR_ALLOWED = Ref(false)
+scalar_allowed() = SCALAR_ALLOWED[] || get(task_local_storage(), :TCUOps_scalar_allowed, false)::Bool
 
 """
     TCUOps.allowscalar(allow::Bool)
     TCUOps.allowscalar(f)
 
-Allow reading and writing single elements (slow: one copy each), from now on or while `f()` runs. For every thread.
+Allow reading and writing single elements (slow: one copy each), from now on for every task, or in this one while `f()` runs.
 """
 allowscalar(allow::Bool) = SCALAR_ALLOWED[] = allow
-function allowscalar(f)
-    before = SCALAR_ALLOWED[]
-    SCALAR_ALLOWED[] = true
-    try
-        f()
-    finally
-        SCALAR_ALLOWED[] = before
-    end
-end
+allowscalar(f) = task_local_storage(f, :TCUOps_scalar_allowed, true)
 
 @noinline scalar_error() = throw(ErrorException(
     "reading or writing single elements of a TCUArray is slow and not allowed by default: use a broadcast, a reduction or " *
@@ -41,7 +34,7 @@ end
 offset_of(x::TCUArray{T,N}, I::NTuple{N,Int}) where {T,N} = foldl(+, map((i, s) -> (i - 1) * s, I, x.strides); init = 0)
 
 function scalar_offset(x::TCUArray{T,N}, I::Tuple{Vararg{Integer}}) where {T,N}
-    isempty(I) || SCALAR_ALLOWED[] || scalar_error()
+    isempty(I) || scalar_allowed() || scalar_error()
     @boundscheck checkbounds(x, I...)
     length(I) == N && return offset_of(x, map(Int, I))
     linear = isempty(I) ? 1 : LinearIndices(x)[I...]
@@ -165,7 +158,11 @@ function reversed(x::TCUArray{T,N}, dims) where {T,N}
     return view(x, ntuple(d -> d in dims ? (x.dims[d]:-1:1) : (1:x.dims[d]), Val(N))...)
 end
 Base.reverse(x::AnyTCU; dims = :) = copy(reversed(strided(x), dims === (:) ? (1:ndims(x)) : dims))
-Base.reverse(x::TCUVector) = copy(reversed(x, 1))
+Base.reverse(x::TCUVector; dims = :) = copy(reversed(x, 1))
+Base.reverse(x::TCUVector, from::Integer, to::Integer = length(x)) = reverse!(copy(x), from, to)
+Base.reverse!(x::AnyTCU; dims = :) = copyto!(x, reversed(strided(x), dims === (:) ? (1:ndims(x)) : dims))
+Base.reverse!(x::TCUVector; dims = :) = copyto!(x, reversed(x, 1))
+Base.reverse!(x::TCUVector, from::Integer, to::Integer = length(x)) = (reverse!(view(x, from:to)); x)
 
 Base.circshift(x::AnyTCU, shift::Real) = circshift(x, (Integer(shift),))
 function Base.circshift(x::AnyTCU, shifts::Tuple{Vararg{Integer}})
@@ -224,6 +221,10 @@ copyto_like(x, host) = copyto!(similar(x, eltype(host), size(host)), host)
 Base.to_index(mask::TCUArray{Bool}) = Base.to_index(Array(mask))
 Base.to_indices(A, inds, I::Tuple{TCUArray{Bool},Vararg{Any}}) = Base.to_indices(A, inds, (Array(I[1]), Base.tail(I)...))
 
+Base.findall(mask::AnyTCU{Bool}) = findall(Array(mask))
+Base.findall(f::Function, x::AnyTCU) = findall(f.(x))
+Base.findall(f::Base.Fix2{typeof(in)}, x::AnyTCU) = findall(f, Array(x))
+
 function Base.setindex!(x::TCUArray, value, indices...)
     I = Base.to_indices(x, indices)
     I isa Tuple{Vararg{Integer}} && return write_element!(x, value, scalar_offset(x, I))
@@ -243,4 +244,14 @@ function scatter!(x::TCUArray, value, I)
     host = Array(x)
     host[map(i -> i isa AnyTCU ? Array(i) : i, I)...] = value isa AnyTCU ? Array(value) : value
     copyto!(x, host)
+end
+
+# Several elements of a lazy wrapper. (A single one is its parent's, and Base has methods for all rows of a row vector.)
+const Many = Union{AbstractArray,Colon}
+const NotRows = Union{Transpose{<:Any,<:TCUMatrix},Adjoint{<:Any,<:TCUMatrix},Permuted}
+for (W, given, names) in ((:Wrapped, (:(m::Many),), (:m,)), (:NotRows, (:(m::Many), :j, :(rest...)), (:m, :j, :(rest...))),
+                          (:Wrapped, (:(i::Integer), :(m::Many), :(rest...)), (:i, :m, :(rest...))),
+                          (:Wrapped, (:(i::Integer), :(j::Integer), :(m::Many), :(rest...)), (:i, :j, :m, :(rest...))))
+    @eval Base.getindex(x::$W, $(given...)) = getindex(strided(x), $(names...))
+    @eval Base.setindex!(x::$W, value, $(given...)) = (setindex!(strided_output(x), value, $(names...)); x)
 end

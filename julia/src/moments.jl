@@ -32,6 +32,10 @@ function Statistics.std(A::AnyTCU; dims = :, corrected::Bool = true, mean = noth
     v = Statistics.var(A; dims = dims, corrected = corrected, mean = mean)
     return v isa TCUArray ? (v .= sqrt.(v)) : sqrt(v)
 end
+for (name, of) in ((:varm, :var), (:stdm, :std)), M in (:Any, :AbstractArray)
+    @eval Statistics.$name(A::AnyTCU, m::$M; corrected::Bool = true, dims = :) =
+        Statistics.$of(A; dims = dims, corrected = corrected, mean = m)
+end
 deviation(fold, A, dims, corrected) =
     reduce_alloc(fold, strided(A), mean_type(eltype(A)), dims; correction = Float64(corrected))
 
@@ -124,6 +128,9 @@ function LinearAlgebra.norm(A::AnyTCU, p::Real = 2)
     return R(Base.sum(tree(y -> magnitude(y)^exponent, x))^inv(exponent))
 end
 
+LinearAlgebra.normalize(A::AnyTCU, p::Real = 2) = A ./ LinearAlgebra.norm(A, p)
+LinearAlgebra.normalize!(A::AnyTCU, p::Real = 2) = A .= A ./ LinearAlgebra.norm(A, p)
+
 function LinearAlgebra.dot(x::AnyTCU, y::AnyTCU)
     length(x) == length(y) || throw(DimensionMismatch("dot product of arrays of lengths $(length(x)) and $(length(y))"))
     size(x) == size(y) || return LinearAlgebra.dot(vec(contiguous(strided(x))), vec(contiguous(strided(y))))
@@ -131,10 +138,9 @@ function LinearAlgebra.dot(x::AnyTCU, y::AnyTCU)
 end
 conjugate_product(x, y) = conj(x) * y
 
-function Base.:(==)(x::AnyTCU, y::AnyTCU)
-    axes(x) == axes(y) || return false
-    return Base.all(tree(==, x, y))
-end
+Base.:(==)(x::AnyTCU, y::AnyTCU) = axes(x) == axes(y) && Base.all(tree(==, x, y))
+Base.isequal(x::AnyTCU, y::AnyTCU) = axes(x) == axes(y) && Base.all(tree(isequal, x, y))
+Base.hash(x::AnyTCU, h::UInt) = hash(Array(x), h)
 
 function Base.isapprox(x::AnyTCU, y::AnyTCU; atol::Real = 0,
                        rtol::Real = Base.rtoldefault(eltype(x), eltype(y), atol), nans::Bool = false)

@@ -30,7 +30,7 @@ end
 
 """
     TCUOps.sum([f,] x; dims = :, init), prod, maximum, minimum, any, all, count, extrema, argmax, argmin, findmax, findmin,
-    mean, var, std, norm, logsumexp, cumsum, cumprod, accumulate(op, x; dims, init), mapreduce(f, op, x...; dims, init), map(f, x...)
+    mean, var, std, norm, logsumexp, cumsum, cumprod, accumulate(op, x; dims, init), mapreduce(f, op, x...; dims, init), broadcast(f, x...)
 
 The library's operations on plain arrays: an `Array` is computed on by the CPU backend without a copy and gives an `Array` (or a
 number); a `CuArray` likewise on its GPU when CUDA.jl is loaded; a TCUArray as Base's function of the same name.

@@ -51,6 +51,7 @@ reduced_dims(N::Int, d::Integer) = reduced_dims(N, (d,))
 function reduced_dims(N::Int, dims)
     some = DimSet(UInt64(0))
     for d in dims
+        d isa Integer || throw(ArgumentError("reduced dimension(s) must be integers, got $dims"))
         d >= 1 || throw(ArgumentError("reduced dimension(s) must be ≥ 1, got $dims"))
         d <= N && (some = union(some, DimSet(d)))
     end
@@ -77,17 +78,21 @@ function dims_of_output(r, x)
     return dims
 end
 
-# `f` over the arrays as a lazy tree; the array itself where there is nothing to apply.
+# `f` over the arrays as a lazy tree; an array where there is nothing to apply, or where the type is known from the values alone.
 tree(::typeof(identity), x::AnyTCU) = strided(x)
-tree(::typeof(identity), x::TCUBroadcast) = x
-tree(f, xs...) = Broadcast.instantiate(Broadcasted{tree_style(xs...)}(f, xs))
+tree(::typeof(identity), x::TCUBroadcast) = typed(x)
+tree(f, xs...) = typed(untyped_tree(f, xs...))
+untyped_tree(f, xs...) = Broadcast.instantiate(Broadcasted{tree_style(xs...)}(f, xs))
 tree_style(xs...) = typeof(Broadcast.combine_styles(xs...))
 
 element_type(x::TCUArray) = eltype(x)
 function element_type(bc::Broadcasted)
     T = Broadcast.combine_eltypes(bc.f, bc.args)
-    return isconcretetype(T) ? T : recorded_eltype(bc)
+    return isconcretetype(T) ? T : type_by_value(bc)
 end
+@noinline type_by_value(bc::Broadcasted) = (r = recording_of(bc); isempty(r.failure) ? r.result : eltype(host_array(bc, r.failure)))
+typed(bc::Broadcasted) = isconcretetype(Broadcast.combine_eltypes(bc.f, bc.args)) ? bc : typed_by_value(bc)
+@noinline typed_by_value(bc::Broadcasted) = (r = recording_of(bc); isempty(r.failure) ? bc : host_array(bc, r.failure))
 
 # ---- the call ----
 
@@ -110,7 +115,8 @@ function fold_into!(out::TCUArray, id::Int32, x, dims::DimSet; alpha = true, bet
     length(out) == 0 && return out
     scaled, added = alpha != 1, beta != 0
     given = !(alpha isa Bool && beta isa Bool)  # as numbers; true and false are the defaults
-    A = given && Acc === Nothing ? accumulator_type(element_type(x), eltype(out)) : Acc
+    T = element_type(x)
+    A = Acc !== Nothing ? Acc : given ? accumulator_type(T, eltype(out)) : float_accumulator(T, eltype(out))
     call = acquire_call(context(out))  # lost, and no harm, if what follows throws
     call.out[1] = tensor!(call, out)
     r = collect_input!(call, x)
@@ -118,7 +124,7 @@ function fold_into!(out::TCUArray, id::Int32, x, dims::DimSet; alpha = true, bet
     added && (call.coefficients[2] = cscalar(A, beta))
     call.correction[1] = correction
     second === nothing || (call.second[1] = tensor!(call, second))
-    named = Acc !== Nothing || scaled || added
+    named = Acc !== Nothing || scaled || added || !given && (id == REDUCE_PROD || id == REDUCE_SUM && sizeof(T) == 8)
     failure = GC.@preserve out x second call_reduce(call, id, r, dims, scaled, added, second !== nothing,
                                                     named && A !== Nothing ? dtype_id(A) : Int32(0))
     isempty(failure) || outside!(opaque(out), id, opaque(x), dims, opaque((alpha, beta, accumulator, correction, second)), failure)
@@ -161,6 +167,10 @@ widened(::Type{T}) where {T<:Union{Float16,ShortFloat}} = Float32
 widened(::Type{T}) where {T<:Union{Bool,Signed}} = Int64
 widened(::Type{T}) where {T<:Unsigned} = UInt64
 widened(::Type{T}) where {T} = T
+
+# For products and long sums of integers into floats, which would wrap in the 64 bits that integers are folded in. Nothing: the library's choice.
+float_accumulator(::Type{<:Integer}, ::Type{R}) where {R<:Union{AbstractFloat,Complex}} = promote_type(Float64, R)
+float_accumulator(::Type, ::Type) = Nothing
 
 # An output of the reduced size, or of none for dims = :, whose single element is then read.
 function reduce_alloc(fold::Fold, x, ::Type{R}, dims; options...) where {R}
@@ -264,6 +274,8 @@ for (name, fold) in ((:any, :ANY), (:all, :ALL))
     end
 end
 const COUNT = Fold(REDUCE_COUNT, +)
+Base.count!(r::AnyTCU, A::Reducible; init::Bool = true) = reduce_into!(COUNT, r, truth(tree(identity, A)), init)
+Base.count!(f, r::AnyTCU, A::Reducible; init::Bool = true) = reduce_into!(COUNT, r, truth(tree(f, A)), init)
 Base.count(A::Reducible; dims = :, init = 0) = count_tree(truth(tree(identity, A)), dims, init)
 Base.count(f, A::Reducible; dims = :, init = 0) = count_tree(truth(tree(f, A)), dims, init)
 function count_tree(t, dims, init)

@@ -3,7 +3,6 @@
 # Compiled once, as run_map! is. offsets: of segments, or nothing.
 function scan!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x), dim::Int, @nospecialize(init), flags::UInt32,
                @nospecialize(offsets))
-    size(out) == extents(x) || throw(DimensionMismatch("a scan of size $(extents(x)) into an array of size $(size(out))"))
     length(out) == 0 && return out
     accumulator = scan_accumulator(id, x, out)
     failure = try_scan!(out, id, x, dim, init, flags, accumulator, offsets)
@@ -62,22 +61,14 @@ function scan_type(fold::Fold, t, init)
     return init isa NoInit ? R : promote_type(R, typeof(init))
 end
 
-# Into `out`. A dim beyond the rank has one element everywhere: the scan is a copy.
+# Into `out`. Beyond the rank there is one more dim, of one element.
 function scan_tree!(out::TCUArray, fold::Fold, t, dim::Int; init = NoInit(), exclusive::Bool = false, reverse::Bool = false)
-    if dim <= length(axes(t))
-        flags = direction(exclusive, reverse) | (issegmented(t) ? SCAN_SEGMENTED : 0x00000000)
-        scan!(opaque(out), fold.id, opaque(distinct(t, out)), dim, opaque(init), flags, nothing)
-        return out
-    end
-    isgated(t) && throw(ArgumentError("dims is $dim for an array of $(length(axes(t))) dimensions"))
-    exclusive && return fill!(out, init isa NoInit ? before_all(fold.id, eltype(out)) : init)
-    out .= t
-    init isa NoInit || (out .= fold.op.(init, out))
+    size(out) == extents(t) || throw(DimensionMismatch("a scan of size $(extents(t)) into an array of size $(size(out))"))
+    flags = direction(exclusive, reverse) | (issegmented(t) ? SCAN_SEGMENTED : 0x00000000)
+    at = dim <= ndims(out) ? out : reshape(out, (size(out)..., 1))
+    scan!(opaque(at), fold.id, opaque(distinct(t, out)), min(dim, ndims(at)), opaque(init), flags, nothing)
     return out
 end
-# What an exclusive scan without init begins with.
-before_all(id::Int32, ::Type{T}) where {T} =
-    id == PROD.id ? one(T) : id == MAX.id ? typemin(T) : id == MIN.id ? typemax(T) : id == ALL.id ? true : zero(T)
 
 # Recorded, these leave both their arguments: what a scan does with what comes before an element, and the element. Called on numbers they
 # only say which type comes out.
@@ -85,6 +76,8 @@ since(begins::Number, x::Number) = x
 affine(factor::Number, x::Number) = factor * x
 since(begins::Sym, x::Sym) = symbol(symbol_type(x), [tape_of(begins); tape_of(x)])
 affine(factor::Sym, x::Sym) = symbol(promoted(symbol_type(factor), symbol_type(x)), [tape_of(factor); tape_of(x)])
+operand(x) = x
+operand(x::Reducible) = tree(identity, x)
 issegmented(t) = false
 issegmented(t::Broadcasted) = t.f === since
 isgated(t) = false
@@ -103,7 +96,7 @@ and the fold starts again. `x` may be a lazy tree. Accumulates in Float32 or wid
 """
 function scan(op, x::Reducible; dims = default_scan_dim(x), exclusive::Bool = false, reverse::Bool = false, init = NoInit(),
               segments = nothing)
-    t = segments === nothing ? tree(identity, x) : tree(since, segments, tree(identity, x))
+    t = segments === nothing ? tree(identity, x) : untyped_tree(since, operand(segments), operand(x))
     fold = fold_of(op, element_type(t))
     fold === nothing && throw(ArgumentError("the library does not scan by `$op`; it has +, *, max, min, and & and | of Bool"))
     return scan_alloc(fold, t, scan_dim(t, dims); init = init, exclusive = exclusive, reverse = reverse)
@@ -117,7 +110,7 @@ and gated recurrent layers. `a` and `x` are arrays, lazy trees or numbers that b
 `reverse` runs from the last element to the first. Accumulates as `TCUOps.scan` does.
 """
 function recurrence(a, x; dims = nothing, init = NoInit(), exclusive::Bool = false, reverse::Bool = false)
-    t = tree(affine, a, x)
+    t = untyped_tree(affine, operand(a), operand(x))
     dim = dims === nothing ? default_scan_dim(t) : scan_dim(t, dims)
     return scan_alloc(RECURRENCE, t, dim; init = init, exclusive = exclusive, reverse = reverse)
 end

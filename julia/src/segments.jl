@@ -31,13 +31,22 @@ function try_segments!(@nospecialize(out::TCUArray), id::Int32, @nospecialize(x)
     return ""
 end
 
+# Offsets on the device, of segments of n elements. Those that come from the host are checked.
+function offsets_on(c::Context, offsets, n::Int)
+    isempty(offsets) && throw(DimensionMismatch("offsets must be one number more than there are segments"))
+    offsets isa AnyTCU && return strided(offsets)
+    issorted(offsets) && first(offsets) >= 0 && last(offsets) <= n ||
+        throw(ArgumentError("offsets must not fall, and lie between 0 and the $n elements there are"))
+    return TCUArray_on(c, offsets)
+end
+
 """
     TCUOps.segmented_reduce(op, x, offsets; dims) -> TCUArray
 
 The fold of each segment of `x` along `dims` (one dim; may be left away for vectors), for `op` of `+`, `*`, `max`, `min`, and `&`,
 `|` of Bool. `offsets[s]` elements lie before segment `s`; there is one number more than there are segments, of Int32 or Int64, and
 they do not fall: segment `s` is `x[offsets[s]+1:offsets[s+1]]`. An empty segment gives the identity. `x` may be a lazy tree.
-`offsets` that are no TCUArray are copied to the device.
+`offsets` that are no TCUArray are checked (ArgumentError) and copied to the device.
 """
 function segmented_reduce(op, x::Reducible, offsets::AbstractVector{<:Union{Int32,Int64}}; dims = default_scan_dim(x))
     t = tree(identity, x)
@@ -45,8 +54,7 @@ function segmented_reduce(op, x::Reducible, offsets::AbstractVector{<:Union{Int3
     fold === nothing && throw(ArgumentError("the library does not reduce by `$op`; it has +, *, max, min, and & and | of Bool"))
     dim = scan_dim(t, dims)
     dim <= length(axes(t)) || throw(ArgumentError("dims is $dim for an array of $(length(axes(t))) dimensions"))
-    isempty(offsets) && throw(DimensionMismatch("offsets must be one number more than there are segments"))
-    at = offsets isa AnyTCU ? strided(offsets) : TCUArray_on(context(t), offsets)
+    at = offsets_on(context(t), offsets, extents(t)[dim])
     size_out = ntuple(d -> d == dim ? length(offsets) - 1 : extents(t)[d], length(axes(t)))
     out = new_array(context(t), fold_type(fold, element_type(t)), size_out)
     segments!(opaque(out), fold.id, opaque(t), dim, opaque(at))
@@ -66,8 +74,7 @@ function segmented_scan(op, x::Reducible, offsets::AbstractVector{<:Union{Int32,
     fold === nothing && throw(ArgumentError("the library does not scan by `$op`; it has +, *, max, min, and & and | of Bool"))
     dim = scan_dim(t, dims)
     dim <= length(axes(t)) || throw(ArgumentError("dims is $dim for an array of $(length(axes(t))) dimensions"))
-    isempty(offsets) && throw(DimensionMismatch("offsets must be one number more than there are segments"))
     out = new_array(context(t), scan_type(fold, t, init), extents(t))
-    at = offsets isa AnyTCU ? strided(offsets) : TCUArray_on(context(t), offsets)
+    at = offsets_on(context(t), offsets, extents(t)[dim])
     return scan!(opaque(out), fold.id, opaque(t), dim, opaque(init), direction(exclusive, reverse), opaque(at))
 end

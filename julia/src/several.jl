@@ -1,7 +1,7 @@
 # Several results of one read: a function that returns some numbers, broadcast into as many arrays.
 
 "A function that returns a tuple. On symbols it leaves all its values on one tape (`leave_all`, called by `record_call`)."
-struct Several{F}
+struct Several{F} <: Function
     f::F
 end
 (s::Several)(xs...) = s.f(xs...)
@@ -16,7 +16,7 @@ function leave_all(results::Tuple)
     return symbol(Tuple{Any[symbol_type(s) for s in symbols]...}, tape)
 end
 
-several_tree(f, xs...) = tree(Several(f), xs...)
+several_tree(f, xs...) = untyped_tree(Several(f), xs...)
 
 # The types of the results, of which there are to be so many.
 function result_types(bc::Broadcasted, counts)

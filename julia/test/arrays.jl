@@ -81,12 +81,51 @@ end
     @test_throws ErrorException x[1, 2]
     @test_throws ErrorException x[3] = 1
     @test TCUOps.allowscalar(() -> x[2, 3]) == b[2, 3]
+    allowed = @async TCUOps.allowscalar(() -> (yield(); x[2, 3]))  # in its own task
+    yield()
+    @test_throws ErrorException x[1, 2]
+    @test fetch(allowed) == b[2, 3]
     @test TCUOps.allowscalar(() -> view(x, 4:-1:1, :)[2, 3]) == b[3, 3]
     @test TCUOps.allowscalar(() -> (x[2, 3] = 9; Array(x)[2, 3])) == 9
     @test_throws BoundsError view(x, 5, 1)
     @test_throws BoundsError view(x, 1:5, 1)
     @test_throws DimensionMismatch reshape(x, 5, 2)
     @test_throws ArgumentError reshape(view(x, 1:3, :), 9)
+end
+
+@testset "wrappers and masks" begin
+    b, v, c = rand(4, 3), rand(6), rand(2, 3, 4)
+    for wrap in (adjoint, transpose, x -> PermutedDimsArray(x, (2, 1))),
+        f in (x -> x[1:2, 1], x -> x[1, 2:3], x -> x[:, 2], x -> x[:], x -> x[2:7], x -> x[[1, 3], :], x -> x[[true, false, true], 2])
+        @test compare(x -> f(wrap(x)), b; outside = true)
+    end
+    @test compare(x -> (x'[1:2, 1] = [7.0, 8]; x'[3, :] = [1, 2, 3, 4]; x), b)
+    @test compare(x -> x'[1:2, 1], sample(ComplexF64, 3, 2))
+    @test compare(x -> PermutedDimsArray(x, (3, 1, 2))[1, 2, 2:3], c)
+    @test compare(x -> (x'[1, 2:3], x'[2:3], x'[:, 2:3]), v)
+    @test compare(x -> findall(x .> 0.5), b)
+    @test compare(x -> findall(>(0.5), x), v)
+    @test compare(x -> findall(in((v[2],)), x), v)
+    a = zeros(4, 3)
+    a .= TCUArray(b) .+ 1
+    view(a, :, 2) .= TCUArray(b[:, 1]) .* 2
+    mask = falses(4, 3)
+    mask .= TCUArray(b) .> 0.5
+    @test a == [b[:, 1] .+ 1 b[:, 1] .* 2 b[:, 3] .+ 1] && mask == (b .> 0.5)
+    @test copyto!(view(a, :, 1), TCUArray(b[:, 3])) == b[:, 3]
+    @test compare(hash, b) && TCUArray(v) in keys(Dict(TCUArray(v) => 1))
+end
+
+@testset "in place" begin
+    b, v = rand(4, 3), rand(6)
+    for f in (x -> clamp!(x, 0.2, 0.4), x -> normalize!(x), normalize, x -> normalize(x, 1), reverse!, x -> reverse!(x, 2), x -> reverse!(x, 2, 4),
+              x -> reverse(x, 2, 4), x -> map(+, x, x[1:2]), x -> map!(+, similar(x, 2), x, x), x -> map!(-, fill!(similar(x, 8), 0), x),
+              x -> map!(-, similar(x, 2, 3), x))
+        @test compare(f, v)
+    end
+    @test compare(x -> (clamp!(x', 0.2, 0.4); x), b)
+    @test Array(reverse!(TCUArray(b); dims = 2)) == b[:, 3:-1:1]
+    @test Array(reverse!(TCUArray(b))) == b[4:-1:1, 3:-1:1]
 end
 
 @testset "storage" begin

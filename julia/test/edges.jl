@@ -18,6 +18,15 @@ if DEVICE === :cpu  # Base's loop, which no GPU runs
     several(v) = v > 0 ? v : 0  # of two types
     @test Array(several.(from_host([-1.0, 0.5]))) == [0, 0.5]
     @test sum(several, from_host([-1.0, 0.5])) == 0.5
+    @test eltype(several.(from_host(Float64[]))) == Float64 && sum(several, from_host(Float64[])) == 0
+    calls = Ref(0)
+    counted(v) = (calls[] += 1; v > 0 ? v : 0)
+    counted.(from_host([-1.0, 0.5, 2]))
+    @test calls[] == 3 + 1  # the first is recording
+    @test Array(getindex.(Ref([4.0, 5]), from_host([2, 1]))) == [5, 4]
+    failing(v) = error("no")
+    @test message(() -> failing.(from_host([1.0]))) == "no"
+    @test Array(TCUOps.recurrence(several.(from_host([-1.0, 2])), TCUOps.lazy.(several.(from_host([1.0, 2]))))) == [1, 4]
 end
 
 z = from_host([1.0+2im 3; 4 5im])
@@ -34,7 +43,9 @@ z = from_host([1.0+2im 3; 4 5im])
 @test prod(from_host(fill(100, 10)); init = 1.0) == 1e20
 @test sum(from_host(fill(typemax(Int), 4)); init = 0.0) ≈ 4 * 2.0^63
 @test isnan(var(from_host(zeros(0)); mean = 0.0))
-@test var(from_host([1.0, 3]); mean = 2.0) == 2
+@test var(from_host([1.0, 3]); mean = 2.0) == varm(from_host([1.0, 3]), 2.0) == 2
+@test stdm(from_host([1.0, 3]), 2.0; corrected = false) == 1
+@test Array(varm(from_host([1.0 2; 3 6]), from_host([2.0 4]); dims = 1)) == [2 8]
 for p in (1, Inf, 3)
     @test norm(from_host(Int8[-128]), p) ≈ 128
 end
@@ -45,3 +56,44 @@ for (a, b) in (([-3.0, 2.5, -2.5, 7], 0.1), (Int8[-128, -7, 7, 100], Int8(100)),
     @test Array(fld.(from_host(a), b)) == fld.(a, b)
     @test Array(cld.(from_host(a), b)) == cld.(a, b)
 end
+
+# Integers of both kinds of sign are compared and divided as numbers, and shifted as what they are.
+extremes(T) = T <: Signed ? T[typemin(T), -100, -3, 1, 100, typemax(T)] : T[1, 2, 100, typemax(T) ÷ 2 + 1, typemax(T)]
+for (T, S) in ((Int8, UInt8), (UInt8, Int8), (Int32, UInt64), (UInt64, Int64), (Int64, UInt8), (UInt32, Int64), (Int8, Int64))
+    a, b = extremes(T), permutedims(extremes(S))
+    for f in (==, !=, <, <=, >, >=, isequal, isless)
+        @test compare((x, y) -> f.(x, y), a, b)
+    end
+    for f in (div, rem, mod, fld, cld)
+        (T <: Signed) == (S <: Signed) || @test compare((x, y) -> f.(x, y), a, b)
+    end
+    counts = permutedims(S <: Signed ? S[-100, -9, -1, 0, 1, 8, 33, 64, 100] : S[0, 1, 8, 33, 64, 100, 200])
+    for f in (<<, >>)
+        @test compare((x, y) -> f.(x, y) .+ 0, a, counts)
+    end
+end
+@test compare((x, n) -> x .^ n .+ 0, Int8[-3, 2, 100], permutedims([0, 1, 2, 5]))
+@test compare(x -> x .> -1, UInt64[0, typemax(UInt64)])
+@test compare(x -> (v -> v << -1 | 1 << v).(x), UInt8[1, 7])
+for T in (Int16, UInt16), f in (mod1, fld1)
+    @test compare((x, y) -> f.(x, y), T[1, 2, 5, 6, 7], T[3, 3, 5, 2, 7]')
+end
+
+# What is not finite, and zeros with signs.
+odd = [NaN, Inf, -Inf, 0.0, -0.0, 1.0, -2.5]
+for T in (Float32, Float64)
+    a = T.(odd)
+    for f in (isequal, isless)
+        @test compare((x, y) -> f.(x, y), a, permutedims(a))
+        @test compare(x -> f.(x, 0) .| f.(0.0, x), a)
+    end
+    for (f, other) in ((fld, T[Inf 1 -3]), (cld, T[Inf 1 -3]), (mod1, T[1 -3 2.5]), (fld1, T[1 -3 2.5]))
+        @test isequal(Array(f.(from_host(a), from_host(other))), f.(a, other))
+    end
+    @test isequal(Array(from_host(a) .* from_host([true false])), a .* [true false])
+    @test isequal(Array((v -> (v > 0) * v).(from_host(a))), (v -> (v > 0) * v).(a))
+    @test isequal(from_host(a), from_host(a)) && !isequal(from_host(T[0]), from_host(T[-0.0])) && from_host(a) != from_host(a)
+end
+@test sum(from_host([1.0, NaN]) .* from_host([true, false])) == 1
+@test Array(from_host([true, false]) .* from_host([1.0+2im, complex(NaN, Inf)])) == [1 + 2im, 0]
+@test Array(isreal.(from_host([1.0+2im, 3]))) == [false, true]

@@ -42,3 +42,67 @@ rebuilt(f) = TCUOps.symbolize(Ref(0), f)(TCUOps.input_symbol(Float32, 0))
 @test length(rebuilt(Base.Fix2(+, 1)).tape) == 3
 @test TCUOps.captured_type(typeof(sin)) === Nothing
 @test TCUOps.captured_type(typeof(Base.Fix1(*, [1]))) === Any
+
+# Globals, and constants whose contents may change, are read anew, whichever function names them.
+factor = 0.0
+const FACTOR = Ref(0.0)
+module Elsewhere
+    factor = 0.0
+    by_factor(x) = factor * x
+    set(value) = global factor = value
+end
+by_global(x) = factor * x
+by_constant(x) = FACTOR[] * x
+by_option(x; by = factor) = by * x
+by_others(x) = by_constant(x) + Elsewhere.by_factor(x) + Elsewhere.factor
+with_option(x) = by_option(x)
+for value in (2.0, 3.0)
+    global factor = FACTOR[] = value
+    Elsewhere.set(value)
+    for f in (by_global, by_constant, by_others, with_option, by_constant ∘ abs, x -> by_global(x) + 1)
+        @test compare(x -> f.(x), [1.0, 2.0])
+        @test compare(x -> sum(f, x), [1.0, 2.0])
+    end
+end
+chosen(x) = -x
+by_name = chosen
+through(x) = by_name(x)
+@test compare(x -> through.(x), [1.0, 2.0])
+by_name = abs2
+@test compare(x -> through.(x), [1.0, 2.0])
+let x = TCUArray([1.0, 2.0]), scaled = k -> (y -> k * y).(x)
+    kept() = sum(length, values(TCUOps.RECORDINGS))
+    scaled(1.0)
+    before = kept()
+    foreach(scaled, 1.0:5.0)           # captured scalars are no reason to record anew
+    @test kept() == before
+end
+
+# Functions that treat numbers by their types are recorded as those numbers would have it.
+kind(x) = x isa AbstractFloat ? x + 1 : x isa Integer ? 3x : zero(x)
+method(x::AbstractFloat) = x + 1
+method(x::Integer) = 3x
+method(x) = zero(x)
+parameter(x::T) where {T} = T === Float32 ? T(2) * x : T <: Integer ? x + one(T) : zero(x)
+single(x::Float32) = 2x
+single(x::Real) = 3x
+twice(x, f) = f(f(x))
+option(x; by::Integer = 2) = method(x) * by
+powers(x::T) where {T} = sum(ntuple(i -> (i + one(T)) * x^i, 3))
+with_types(x::T) where {T} = sizeof(x) == 4 ? convert(T, 2) * x : T <: Integer ? Float32(x) : x::AbstractFloat
+function loop(x, n::Int)
+    total = zero(typeof(x))
+    for i in 1:n
+        total += i isa Int ? method(x) : x
+    end
+    return total
+end
+for T in (Bool, Int8, UInt32, Float16, Float32, Float64)
+    a = sample(T, 5)
+    for f in (kind, method, parameter, single, method ∘ abs, abs2 ∘ method ∘ abs, Base.Fix2(twice, method), x -> method(x) + 1, x -> option(x; by = 3), x -> loop(x, 3), powers, with_types,
+              x -> sum(map(method, (x, x + x))), x -> (eltype(x) <: AbstractFloat ? x : x + x))
+        @test compare(x -> f.(x), a)
+    end
+    @test compare(x -> isa.(x, AbstractFloat), a)
+end
+@test occursin("===", TCUOps.recording_error(x -> x === 1.0, TCUArray([1.0])))

@@ -203,6 +203,12 @@ end
     @test compare((r, x) -> any!(r, x), rand(Bool, 1, 5), rand(Bool, 6, 5))
     @test compare((r, x) -> all!(r, x), rand(Bool, 6), rand(Bool, 6, 5))
     @test compare((r, x) -> mean!(r, x), randn(1, 5), randn(6, 5))
+    @test compare((r, x) -> count!(r, x), zeros(Int, 1, 5), rand(Bool, 6, 5))
+    @test compare((r, x) -> count!(y -> y > 0, r, x; init = false), ones(Int, 6, 1), randn(6, 5))
+    for f! in (sum!, prod!), init in (true, false)  # not in integers, which wrap
+        @test Array(f!(on_device([1.0]), on_device(fill(2^62, 4)); init = init))[1] ≈ (f! === sum! ? 2.0^64 : 2.0^248)
+    end
+    @test Array(TCUOps.sum!(on_device([1.0]), on_device(fill(2^62, 4)))) == [2.0^64]
     @test compare((r, x) -> (sum!(view(r, 1:2:11), x); r), randn(12), randn(6, 5))
     dy, xhat, g = randn(Float32, 3, 8), randn(Float32, 3, 8), randn(Float32, 3, 1)
     expected = 2 .* sum(dy .* xhat; dims = 2) .+ 0.5f0 .* g

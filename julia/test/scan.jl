@@ -53,6 +53,10 @@ end
     @test squares ≈ [sum(abs2, m[1:1, :]; dims = 1); sum(abs2, m[2:3, :]; dims = 1)]
     @test_throws ArgumentError TCUOps.segmented_reduce(-, on_device(x), [0, 10])
     @test_throws DimensionMismatch TCUOps.segmented_reduce(+, on_device(x), Int[])
+    for offsets in ([0, 11], [0, 4, 3], [-1, 2])
+        @test_throws ArgumentError TCUOps.segmented_reduce(+, on_device(x), offsets)
+        @test_throws ArgumentError TCUOps.segmented_scan(+, on_device(x), offsets)
+    end
     @test_throws ArgumentError TCUOps.segmented_reduce(+, on_device(m), [0, 3])
 end
 
@@ -88,7 +92,8 @@ end
     @test Array(TCUOps.scan(+, TCUOps.lazy.(on_device(m) .* 2); dims = 2, segments = TCUOps.lazy.(on_device(rows) .& true))) ≈ 2 .* expected
     @test_throws ArgumentError TCUOps.segmented_scan(-, on_device([1]), [0, 1])
     @test length(TCUOps.segmented_scan(+, on_device(Float32[]), [0])) == 0
-    @test_throws ArgumentError TCUOps.scan(+, on_device([1]); dims = 2, segments = on_device([true]))
+    @test Array(TCUOps.scan(+, on_device([1, 2]); dims = 2, segments = on_device([true, false]))) == [1, 2]
+    @test Array(TCUOps.recurrence(2, on_device([1, 2]); dims = 3, init = 1)) == [3, 4]
 end
 
 @testset "recurrences" begin
