@@ -53,6 +53,12 @@ std::string statements(const TypedExpr &map) {
   return s;
 }
 
+double cost_of(const TypedExpr &map) {
+  double cost = 0;
+  for (const Step &step : map.steps)
+    if (step.kind == Step::Kind::op) cost += work_of(step.op, bytes_of(step.operand));
+  return cost;
+}
 // Kernels hold a copy of the map for each element that a thread has in flight, and the compiler's time grows with them: a
 // map of three float64 functions over int8 takes 22 s inlined and 0.5 s as a function that is called. What is called is
 // bound by arithmetic anyway.
@@ -60,11 +66,10 @@ bool is_called(const Instance &f, const TypedExpr &map) {
   constexpr double kMostInlined = 16;  // of a vector
   int widest = 1;
   for (int i = 0; i < f.n_inputs; ++i) widest = std::max(widest, bytes_of(f.in[i]));
-  double cost = 0;
-  for (const Step &step : map.steps)
-    if (step.kind == Step::Kind::op) cost += work_of(step.op, bytes_of(step.operand));
-  return cost * (16 / widest) > kMostInlined;
+  return cost_of(map) * (16 / widest) > kMostInlined;
 }
+// is_brief (device/map.cuh).
+bool is_brief(const TypedExpr &map) { return cost_of(map) <= 2.0 / 16; }
 
 std::string map_text(const Instance &f) {
   const TypedExpr map = f.map();
@@ -86,7 +91,7 @@ std::string map_text(const Instance &f) {
   if (f.n_more) more = "  using More = Types<" + more + ">;\n";
   return "struct Map {\n"
          "  using Inputs = Types<" + inputs + ">;\n"
-         "  using Element = " + element + ";\n" + more +
+         "  using Element = " + element + ";\n" + more + (is_brief(map) ? "  static constexpr bool kBrief = true;\n" : "") +
          "  template <class P>\n"
          "  " + (is_called(f, map) ? "__device__ __noinline__" : "TCU_FN") + " static Element apply(const P &p" + arguments +
          ") {\n" + statements(map) +

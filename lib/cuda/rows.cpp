@@ -5,6 +5,7 @@
 #include "cuda/params.h"
 #include "cuda/row.h"
 #include "cuda/rows.h"
+#include "kernels/broadcast_channels.cuh"
 #include "kernels/broadcast_dense.cuh"
 #include "kernels/broadcast_flat.cuh"
 #include "kernels/broadcast_general.cuh"
@@ -155,6 +156,7 @@ bool ships(const Problem &p, const Device &d) {
 // is there.
 template <class Row>
 bool is_for_general(const Problem &p, const Device &d) {
+  if (std::is_same_v<Row, rows::BroadcastChannels>) return false;  // it says so itself
   const int vector = std::is_same_v<Row, rows::BroadcastTranspose> ? 1 : rows::BroadcastGeneral::vector(p);
   const bool is_short = p.kept() > 0 && p.kept() / vector <= int64_t(d.processors) * d.threads_per_processor;
   return is_short && (ships<rows::BroadcastGeneral>(p, d) || !ships<Row>(p, d));
@@ -180,6 +182,7 @@ constexpr Kernel row(const char *name, Family family) {
 
 constexpr Kernel table[] = {
     row<rows::BroadcastFlat>("broadcast.flat", Family::broadcast),
+    row<rows::BroadcastChannels>("broadcast.channels", Family::broadcast),
     row<rows::BroadcastPermute>("broadcast.permute", Family::broadcast),
     row<rows::BroadcastTranspose>("broadcast.transpose", Family::broadcast),
     row<rows::BroadcastPeriodic>("broadcast.periodic", Family::broadcast),

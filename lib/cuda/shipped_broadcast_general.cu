@@ -1,5 +1,6 @@
 // Strided operands: + - * / and copies have kernels of their own; the other ops are in shipped_broadcast_any.cu.
 #include "cuda/ship_broadcast.cuh"
+#include "kernels/broadcast_channels.cuh"
 #include "kernels/broadcast_dense.cuh"
 #include "kernels/broadcast_general.cuh"
 #include "kernels/broadcast_periodic.cuh"
@@ -64,6 +65,18 @@ struct Ship {
     permute<V, 1>();
     if constexpr (Map::Inputs::size == 2) permute<V, 2>(), permute<V, 3>();
   }
+  // Pixels of C channels to planes, and back.
+  template <int C, unsigned kBeside>
+  void channels() const {
+    add<broadcast_channels<Map, Result, Out, int32_t, C, kFull, 0, kBeside>>("broadcast_channels", std::to_string(C), std::to_string(kFull),
+                                                                             bits(0), bits(kBeside));
+  }
+  void pixels() const {
+    channels<3, 1>(), channels<3, 2>();
+#if !defined(TCU_EMULATOR)
+    channels<2, 1>(), channels<2, 2>(), channels<4, 1>(), channels<4, 2>();
+#endif
+  }
   template <unsigned kOnce>
   void vectors() const {
     if constexpr (kFull > 1) general<kFull, kOnce>(), dense<kOnce>(), shifted<kOnce>();
@@ -109,12 +122,13 @@ void ship_binary(ShippedTable &t) {
 template <class In>
 void ship_copy(ShippedTable &t) {
   const Ship<Identity<In>, compute_t<In>, In> ship{t, Expr::identity(), dtype_of<In>::value};
-  ship.as_it_is(), ship.turned();
+  ship.as_it_is(), ship.turned(), ship.pixels();
 }
 template <class In>
 void ship_common(ShippedTable &t) {
   using T = compute_t<In>;
-  Ship<Identity<In>, T, In>{t, Expr::identity(), dtype_of<In>::value}.all();
+  const Ship<Identity<In>, T, In> copy{t, Expr::identity(), dtype_of<In>::value};
+  copy.all(), copy.pixels();
   ship_binary<fn::add, Op::add, In, T>(t);
 #if !defined(TCU_EMULATOR)
   ship_binary<fn::sub, Op::sub, In, T>(t);

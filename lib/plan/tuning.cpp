@@ -21,6 +21,7 @@ constexpr Tuning table[] = {
     {"broadcast.permute",   0,    0,     4},       // as many as are resident; H100, 219 problems: 0.94 of the time with 12
     {"broadcast.dense",     0,    0,     kPlain},  // as the others
     {"broadcast.short",     0,    0,     kPlain},  // as the others
+    {"broadcast.channels",  0,    0,     kPlain},  // as the others
     {"broadcast.shifted",   0,    0,     kPlain},  // as the others
     {"broadcast.periodic",  0,    0,     kPlain, 3},  // H200, outer products of 16381: 0.97 to 0.99 of the time with 4, 0.89 to 0.93 with 8
     {"broadcast.general",   0,    0,     kPlain},  // H200: 0.89 to 1.0

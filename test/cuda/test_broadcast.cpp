@@ -105,6 +105,18 @@ TEST_CASE("cuda: random broadcasts on every kernel", "[cuda][broadcast]") {
     if (i % 2) run_case(rng, add.handle, sum, 2, d, d, extents, true, runs, 0, Order::reversed);
     else run_case(rng, nullptr, oracle::first, 1, d, d, extents, false, runs, 0, Order::reversed);
   }
+  // pixels of a few channels: plane by plane in out and pixel by pixel in the last input, or the other way round
+  for (int i = 0; i < repeats(36); ++i) {
+    const int64_t pixels[] = {2, 12, 16, 48, 272, 528, 2096}, n = support::one_of(rng, pixels);
+    const int64_t channels = api::emulated() && i % 6 ? 3 : support::pick(rng, 2, 12);
+    const Sizes extents = i % 2 ? Sizes{n, channels} : Sizes{channels, n};
+    const tcu_dtype_t d = i % 4 ? dtypes[i / 2 % std::size(dtypes)] : TCU_INT8;
+    if (i % 3) run_case(rng, nullptr, oracle::first, 1, d, d, extents, true, runs, 0, Order::reversed);
+    else run_case(rng, add.handle, sum, 2, d, d, extents, true, runs, 0, Order::reversed);
+  }
+  const auto names = kernels("broadcast");
+  for (size_t k = 0; k < runs.size(); ++k)
+    if (names[k] == "broadcast.channels") CHECK(runs[k] >= repeats(36) / 4);
   report("broadcast", runs);
 }
 

@@ -365,6 +365,8 @@ struct Identity {
 // Whether a map is its only input as it is.
 template <class Map> inline constexpr bool is_identity = false;
 template <class T> inline constexpr bool is_identity<Identity<T>> = true;
+// Whether it is that, or a few additions and products (generated maps say so): little beside what moves.
+template <class Map> inline constexpr bool is_brief = is_identity<Map> || requires { requires Map::kBrief; };
 
 // One op of one or two inputs of dtype In, computed in Operand.
 template <class F, class In, class Operand, class Result>

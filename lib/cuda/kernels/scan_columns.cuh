@@ -6,10 +6,10 @@
 // neighbouring memory, and as many blocks begin between a tile and the next of its strip as there are strips.
 // What comes before a tile is handed down its strip in one of two ways.
 //   p.detail == 0: from tile to tile. A tile takes what the one before it leads to, and publishes what it leads to itself. Such a hop takes
-//     a microsecond on an H200, whose memory can move 80 tiles of 26 KB in one. p.at_once(): results go from registers to memory, not by
-//     way of shared memory, so that a tile makes room for the next one sooner.
+//     a microsecond on an H200, whose memory can move 80 tiles of 26 KB in one.
 //   p.detail > 0: few strips; the first blocks look back for all, p.detail columns each, as scan.lookback's first block does.
-// Either way the order in which things are added is fixed: the result has the same bits on every run.
+// Either way the order in which things are added is fixed: the result has the same bits on every run. p.at_once(): results go from
+// registers to memory, not by way of shared memory, so that a tile makes room for the next one sooner.
 // Blocks are taken to begin in the order of their numbers (block_in_order): they wait for blocks of lower numbers only. Those that look
 // back must be resident at once, and one more.
 // Workspace, zero at the launch and at the end: a counter, padded to 16 bytes; for each column a ring of words (device/tile_ring.cuh)
@@ -345,7 +345,9 @@ struct ScanColumns {
     const Mode &along = *fastest(p, Role::S);
     const int64_t extent = p.modes[0].extent, outer = p.kept() / extent, n = along.extent;
     const int element = tile_bytes(p), state = scan_state_bytes(p);
-    const int full = std::max(1, std::min(vector_of(p, true), 16 / std::max(state, 4)));
+    const int in_registers = p.gated() || widest == 1 ? 32 : 16;  // bytes of a vector's states
+    const int full = std::max(1, std::min(vector_of(p, true), in_registers / std::max(state, 4)));
+    const bool several = p.n_inputs > 1;
     bool flat = true, aligned = true, narrow = false;
     for (int k = 0; k <= p.n_inputs; ++k) flat &= along.stride[k] == extent, aligned &= in_16(p, k);
     // All of a row, where it is short; else strips of it, of 256 bytes of each operand, or 128 where there would be few: copies of 128
@@ -359,12 +361,13 @@ struct ScanColumns {
     const int64_t columns = strips_of(s.width) * s.width;
     const bool looks_back = strips_of(s.width) < kManyStrips && lookers(columns, d) > 0;
 
-    // With few strips tiles are larger, lest those that look back, or pass on, fall behind.
+    // With few strips tiles are larger, lest those that look back, or pass on, fall behind; and where elements are several inputs'.
     const int64_t strips = strips_of(s.width);
-    s.at_once = !looks_back && strips < 2 * kFullStrips && s.by_machine && s.vector > 1 && !p.reads_out;
+    const bool sooner = looks_back ? s.width * widest >= 64 : several || strips < 2 * kFullStrips;
+    s.at_once = sooner && s.by_machine && s.vector > 1 && !p.reads_out;
     const int halves = looks_back && columns <= 4 ? 2 :
                        looks_back                 ? 3 :
-                       s.at_once                  ? (strips < 4 * kManyStrips ? 5 : 3) :
+                       s.at_once                  ? (strips < 4 * kManyStrips ? 5 : several ? 4 : 3) :
                        narrow                     ? 3 :
                        strips < kFullStrips       ? 4 : 2;
     const int64_t room = kColumnBytes / 2 * halves;

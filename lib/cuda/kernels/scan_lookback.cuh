@@ -24,10 +24,10 @@ inline constexpr int kScanBatch = 4;  // so that a small test has many
 inline constexpr int kScanBatch = 32;  // one tile for each lane of a warp
 #endif
 inline constexpr int kScanBlock = 128;  // threads; with 256 the same bytes wait for each other longer
-// Vectors of a thread: what keeps 208 bytes a thread in shared memory, so that eight tiles wait on a multiprocessor, and twice that where
+// Vectors of a thread: what keeps 208 bytes a thread in shared memory, so that eight tiles wait on a multiprocessor, and 288, for six, where
 // it holds several operands of an element, so that tiles are not so short that the block that looks back falls behind.
 TCU_FN constexpr int scan_items(int vector, int element_bytes, bool several) {
-  const int n = (several ? 416 : 208) / (vector * element_bytes);
+  const int n = (several ? 288 : 208) / (vector * element_bytes);
   return n < 2 ? 1 : (n - 1) / 2 * 2 + 1;
 }
 }
@@ -81,7 +81,7 @@ struct scan_lookback {
   static constexpr int kWarps = kScanBlock / 32, kBytes = bytes_in_tile<Inputs, Out>();
   static constexpr int kItems = scan_items(V, kBytes, kBytes > int(sizeof(Out))), kMine = kItems * V;  // vectors, elements of a thread
   static constexpr int kTile = kScanBlock * kMine;
-  static constexpr bool kShort = is_identity<Map> && V <= 8;  // then the loop over a thread's vectors is unrolled: 0.3 us a tile
+  static constexpr bool kShort = is_brief<Map> && V <= 8;  // then the loop over a thread's vectors is unrolled: 0.3 us a tile
 
   // What comes before every tile, by the whole block: a warp asks for a batch of sums and scans them, then the batches are
   // chained. Lane l's result needs the lanes and batches before it only: it is told as soon as these are there.
