@@ -143,6 +143,8 @@ TEST_CASE("cuda: two, three and four results of maps on every kernel", "[cuda][b
       {{64, 257}, {{64, 257}, {1, 257}}, true, Order::first, 2},   // rows that are
       {{128, 96}, {{128, 1}, {128, 96}}, true, Order::first, 2},
       {{130, 65}, {{130, 65}, {130, 65}}, true, Order::reversed, 2},   // transposed
+      {{272, 3}, {{272, 3}, {272, 3}}, true, Order::reversed, 2},      // pixels of three channels to planes
+      {{3, 272}, {{3, 272}, {3, 272}}, true, Order::reversed, 2},      // and back
       {{65, 3, 33}, {{65, 3, 33}, {65, 1, 33}}, false, Order::first, 6},
       {{1027}, {{1027}, {1}}, false, Order::first, 6},
   };

@@ -275,13 +275,14 @@ TEST_CASE("jit: every op, and random expressions, under every row that takes the
 std::vector<Task> maps_of(int n_results, DType in, const DType *stored, bool wide = false) {
   std::vector<Task> tasks;
   // A line; rows that are no whole vectors, of inputs and of an outer product; whole vectors; transposed, and in a view; rows shorter than a
-  // vector.
+  // vector; pixels of three channels, to planes and back.
   struct {
     Sizes out, first, last, strides;
   } const shapes[] = {{{30011}, {30011}, {30011}, {1}},         {{31, 257}, {31, 257}, {31, 1}, {1, 31}},
                       {{31, 257}, {31, 1}, {1, 257}, {1, 1}},   {{64, 257}, {64, 257}, {1, 257}, {1, 1}},
                       {{128, 64}, {128, 64}, {128, 64}, {64, 1}}, {{99}, {99}, {99}, {2}},
-                      {{3, 257}, {3, 257}, {3, 1}, {1, 3}}};
+                      {{3, 257}, {3, 257}, {3, 1}, {1, 3}},     {{64, 3}, {64, 3}, {64, 3}, {3, 1}},
+                      {{3, 64}, {3, 64}, {3, 64}, {64, 1}}};
   for (const auto &shape : shapes) {
     Call call;
     call.tensor(stored[0], shape.out).tensor(in, shape.first).tensor(in, shape.last, shape.strides);
