@@ -191,6 +191,13 @@ Device cuda_device(int ordinal) {
   d.shared_bytes = int64_t(p.sharedMemPerBlockOptin);
   d.l2_bytes = p.l2CacheSize;
   d.memory_bytes = int64_t(p.totalGlobalMem);
+  const auto number = [ordinal](cudaDeviceAttr attribute) {
+    int value = 0;
+    cuda::check(cudaDeviceGetAttribute(&value, attribute, ordinal), "asking for the device");
+    return double(value);
+  };
+  const double clock = number(cudaDevAttrClockRate), memory_clock = number(cudaDevAttrMemoryClockRate);  // kHz; two words a cycle
+  if (clock > 0) d.bytes_a_cycle = 2 * memory_clock / clock * number(cudaDevAttrGlobalMemoryBusWidth) / 8;
   return d;
 }
 

@@ -61,6 +61,13 @@ unsigned once_along(const Problem &p, const Mode &mode, int vector);
 inline int steps_of(int64_t blocks, int most, const Device &d) {
   return blocks <= int64_t(d.processors) * (d.threads_per_processor / kThreads) ? 1 : most;
 }
+// Tells blocks that begin together to do so one after another, half as fast again as the memory fills c.shared_bytes of each, for some of it
+// may be in the cache. Few of them need not.
+inline void begin_apart(LaunchConfig &c, const Device &d) {
+  if (c.grid <= 2 * d.processors || d.bytes_a_cycle <= 0) return;
+  const int64_t abreast = std::min<int64_t>((d.shared_bytes + 1024) / (c.shared_bytes + 1280), d.threads_per_processor / c.block);
+  c.wave = int(std::min(c.grid, abreast * d.processors)), c.apart = int(c.shared_bytes / (1.5 * d.bytes_a_cycle));
+}
 // What the tuning table has for a row and the problem's widest element.
 Tuning tuning(const char *row, const Problem &p, const Device &d);
 // As many blocks as stay resident, by the tuning table, or as many as there is work for; within a grid's limit.

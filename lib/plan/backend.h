@@ -23,6 +23,7 @@ struct Device {
   int64_t shared_bytes = 0;        // that one block can have
   int64_t l2_bytes = 0;
   int64_t memory_bytes = 0;
+  double bytes_a_cycle = 0;        // that the memory moves in a cycle of the multiprocessors, at most; 0: not known
 };
 
 // How a kernel is launched. What `split`, `vector` and `detail` mean is said in the kernel's file.
@@ -39,6 +40,7 @@ struct LaunchConfig {
   int variant = 0;        // which instantiation, where a kernel has several
   bool floods = false;    // reads as if the results needed no place in the caches, where a kernel asks
   bool at_once = false;   // results go to memory from registers, where a kernel asks
+  int wave = 0, apart = 0;  // of so many blocks, which begin together, each is to wait so many cycles more, where a kernel asks
   size_t workspace_bytes = 0;
   size_t zeroed_bytes = 0;   // leading part of the workspace that must be zero at the launch (Execution::zeroed)
   bool leaves_zero = false;  // and is zero again at the end

@@ -158,6 +158,22 @@ TEST_CASE("cuda: a variance whose first element is far from all others", "[cuda]
     }
 }
 
+TEST_CASE("cuda: a variance of very many elements", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(44);
+  const int64_t n = api::emulated() ? 33333 : (1 << 23) + 5;
+  Tensor in(rng, TCU_FLOAT32, {n}, false, true), out(rng, TCU_FLOAT32, {1}, false, true);
+  in.fill([&] { return 3 + normal(rng); });
+  out.fill([] { return 1.0; });
+  const int32_t dim = 0;
+  const auto expected = oracle::statistics(oracle::Fold::var, {in.values()}, {dim}, 1);
+  std::vector<int> runs;
+  const tcu_tensor_t o = out.view(), x = in.view();
+  on_every_kernel("reduce", out, expected, TCU_OPTIONS_INIT, runs, in.text(), [&](const tcu_options_t &with) {
+    return tcu_reduce(context(), &o, TCU_REDUCE_VAR, nullptr, 1, &x, 1, &dim, &with);
+  }, 0, {16 * 0x1p-24 * expected[0]});
+}
+
 TEST_CASE("cuda: statistics of segments of every small length", "[cuda][segmented]") {
   NEEDS_CUDA();
   Rng rng(43);

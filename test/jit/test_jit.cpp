@@ -421,7 +421,9 @@ TEST_CASE("rows: a cluster's lines are those that all begin at once, on a device
   const auto across = [&](DType d, const Sizes &extents, int major = 9) { return row_along(1, d, extents, major, 132); };
   CHECK(across(DType::i32, {248, 204}) == "scan.cluster");
   CHECK(across(DType::i32, {248, 204}, 8) != "scan.cluster");
-  CHECK(across(DType::f32, {248, 100}) != "scan.cluster");      // few steps
+  CHECK(across(DType::f32, {248, 100}) == "scan.cluster");
+  CHECK(across(DType::f32, {400, 100}) != "scan.cluster");      // few steps of more lines
+  CHECK(across(DType::f32, {248, 20}) != "scan.cluster");       // very few
   CHECK(across(DType::bf16, {98, 5361}) == "scan.cluster");     // rows that are no words of 16 bytes
   CHECK(across(DType::bf16, {96, 5361}) == "scan.columns");
   CHECK(across(DType::bf16, {118, 38896}) == "scan.columns");   // too much for so few in a nanosecond
@@ -435,7 +437,8 @@ TEST_CASE("rows: a cluster's lines are those that all begin at once, on a device
   CHECK(row(DType::f32, {262144}) == "scan.lookback");      // more than 16 blocks of 512 threads
   CHECK(row(DType::f16, {262144, 16}) == "scan.lookback");  // more blocks than begin at once
   CHECK(row(DType::f16, {100003, 4}) == "scan.lookback");   // lines that begin anywhere
-  CHECK(row(DType::f16, {500, 4}) == "scan.tiles");
+  CHECK(row(DType::f16, {500, 4}) == "scan.cluster");       // few lines that are no whole pieces
+  CHECK(row(DType::f16, {500, 400}) == "scan.tiles");
   CHECK(row(DType::f16, {1024, 1 << 18}) == "scan.tiles");
   CHECK(row(DType::f32, {16384, 1 << 14}) == "scan.tiles");   // three times as many threads
   CHECK(row(DType::f32, {16384, 200}) != "scan.tiles");       // not as many lines as these blocks
@@ -454,7 +457,9 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
   };
   // a line is a row of out, and lies across in the input
   CHECK(row(DType::i32, {15, 409816}, {409818, 1}, 0) == "scan.general");
-  CHECK(row(DType::i32, {8, 409816}, {409818, 1}, 0) == "scan.short");
+  CHECK(row(DType::i32, {8, 409816}, {409818, 1}, 0) == "scan.general");
+  CHECK(row(DType::i32, {8, 1000}, {1000, 1}, 0) == "scan.short");  // little
+  CHECK(row(DType::i32, {3, 409816}, {409818, 1}, 0) == "scan.short");
   CHECK(row(DType::i32, {409816, 15}, {1, 409818}, 1) == "scan.short");  // across in both
   // the other way round: some hundred lines are a cluster's each, of a block
   CHECK(row(DType::bf16, {1241, 488}, {488, 1}, 1) == "scan.cluster");
@@ -462,7 +467,28 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
   // gaps, after which lines begin anywhere
   CHECK(row(DType::i32, {496, 12, 6}, {1, 496, 5953}, 0) == "scan.cluster");
   CHECK(row(DType::i32, {496, 12, 6}, {1, 496, 5953}, 0, 8) == "scan.lines");
-  CHECK(row(DType::i32, {496, 72}, {1, 496}, 0, 8) == "scan.tiles");
+  CHECK(row(DType::i32, {496, 600}, {1, 496}, 0, 8) == "scan.tiles");
+}
+
+TEST_CASE("rows: tiles of a scan that begin together ask for their data as fast as the memory can bring it, where they are many") {
+  const auto config = [](const Sizes &extents, int dim, double bytes_a_cycle) {
+    Call call;
+    const Problem p = call.tensor(DType::f32, extents).tensor(DType::f32, extents).expr({Node::input(0)}).scan(ReduceOp::sum, dim, {});
+    Device device = NoBackend().device();
+    device.bytes_a_cycle = bytes_a_cycle;
+    return choose(cuda::registry(), p, device)->configure(p, device);
+  };
+  for (const auto &[extents, dim] : {std::pair{Sizes{1 << 24}, 0}, {Sizes{4096, 4096}, 1}}) {
+    const LaunchConfig c = config(extents, dim, 1690);
+    CHECK(c.wave > 2 * 132);
+    CHECK(c.wave <= c.grid);
+    CHECK(c.wave * c.block <= 132 * 2048);
+    CHECK(c.apart > 0);
+    CHECK(c.apart * 1690 <= c.shared_bytes);
+    CHECK(config(extents, dim, 3380).apart <= c.apart / 2 + 1);
+    CHECK(config(extents, dim, 0).wave == 0);  // not known
+  }
+  CHECK(config({1 << 18}, 0, 1690).wave == 0);  // few
 }
 
 TEST_CASE("rows: reductions between the few channels of many elements") {

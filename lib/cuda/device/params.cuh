@@ -102,6 +102,7 @@ struct Params {
   int32_t n_kept, n_folded;   // modes: the K modes first, then R or S, each from the fastest to the slowest
   int32_t flags;
   int32_t selector;           // of the op, in functions that hold several (shipped_broadcast_any.cu)
+  int32_t wave, apart;        // LaunchConfig's
   Slot alpha, beta, init;     // in the post type; init in the accumulator's
   double correction;          // of var
   ModeOf<I> mode[M];

@@ -18,6 +18,17 @@ inline constexpr int kRingSlots = 2048;  // more than there are resident tiles, 
 
 #if defined(TCU_KERNELS)
 
+// Blocks that begin together would read side by side, and the first of their tiles would be there hardly sooner than the last, while all
+// wait for it. So each of p.wave blocks begins to read p.apart cycles after the one before it.
+template <class P>
+TCU_DEVICE void begin_apart([[maybe_unused]] const P &p, [[maybe_unused]] int block) {
+#if TCU_DEVICE_CODE
+  if (block >= p.wave) return;
+  const long long begin = clock64(), cycles = (long long)(block) * p.apart;
+  while (clock64() - begin < cycles) __nanosleep(20);
+#endif
+}
+
 // For each column of tiles below each other; a line of tiles is a column. A word's tag is the tile's number and one.
 template <class Fold>
 struct TileRing {

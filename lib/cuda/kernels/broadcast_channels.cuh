@@ -26,10 +26,10 @@ struct broadcast_channels {
   // Vector j of every input.
   template <int I = 0, class P, class T, class... R>
   TCU_DEVICE static void load(Pack<V, Types<T, R...>, (kOnce >> I)> &x, const P &p, const Offsets<N, Index> &o, int channels, int j) {
-    const T *const from = static_cast<const T *>(p.in[I]) + o.in[I];
-    if constexpr (kOnce >> I & 1) x.first = Raw<T, 1>::load_one(from + Index(j) * Index(p.mode[channels].in[I]));
-    else if constexpr (kBeside >> I & 1) x.first = Raw<T, V>::load(from + j * V);
-    else x.first = Raw<T, V>::load(from + Index(j) * Index(p.mode[channels].in[I]));
+    const Index step = kBeside >> I & 1 ? Index(V) : Index(p.mode[channels].in[I]);
+    const T *const from = static_cast<const T *>(p.in[I]) + (o.in[I] + Index(j) * step);
+    if constexpr (kOnce >> I & 1) x.first = Raw<T, 1>::load_one(from);
+    else x.first = Raw<T, V>::load(from);
     load<I + 1>(x.rest, p, o, channels, j);
   }
   template <int I = 0>
@@ -164,8 +164,8 @@ struct BroadcastChannels {
     return true;
   }
   static bool accepts(const Problem &p, const Device &) { return shape(p).vector > 0; }
-  // Where there are threads for half of the device: with fewer broadcast.general is up to twice as fast, with more it takes up to three times
-  // as long (H200, 109 problems). But nothing is compiled for it where that row's function is there.
+  // Where there are threads for half of the device. (Of 104 random problems of an H200, 52 with fewer: another row was faster in 41, up to 3.7
+  // times; 52 with more: in one by more than 5 %.) But nothing is compiled for it where broadcast.general's function is there.
   static bool suits(const Problem &p, const Device &d) {
     const LaunchConfig own = configure(p, d);
     if (p.kept() < int64_t(own.vector) * own.lanes * kThreads * d.processors / 2) return false;

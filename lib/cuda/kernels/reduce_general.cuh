@@ -7,6 +7,12 @@
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
+// Elements of a thread that are appended to each other before they are to what came before them: each loses what is small against that.
+#if defined(TCU_EMULATOR)
+inline constexpr int kAppended = 16;  // so that a small test has several such
+#else
+inline constexpr int kAppended = 1024;
+#endif
 
 template <class Map, class Op, class Acc, class Out, class Index>
 struct reduce_general {
@@ -31,6 +37,14 @@ struct reduce_general {
     for (int k = 0; k < Items; ++k) s = F::add(s, apply_at<Map>(p, x[k], 0), position[k]);
   }
 
+  // Every `lanes`-th from r on, up to `end`.
+  template <class P>
+  TCU_DEVICE static void add_all(const P &p, State &s, const Offsets<N, Index> &o, Index r, Index end, int lanes) {
+#pragma unroll 1
+    for (; r + lanes < end; r += 2 * lanes) add<2>(p, s, o, r, lanes);
+    if (r < end) add<1>(p, s, o, r, lanes);
+  }
+
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(State, shared, 32);
@@ -44,10 +58,17 @@ struct reduce_general {
       State s = F::identity();
       if (cell < n) {
         decode(o, p, 0, p.n_kept, cell);
-        Index r = lane;
+        if constexpr (F::kAppends) {
 #pragma unroll 1
-        for (; r + lanes < folded; r += 2 * lanes) add<2>(p, s, o, r, lanes);
-        if (r < folded) add<1>(p, s, o, r, lanes);
+          for (Index begin = 0, end; begin < folded; begin = end) {
+            end = folded - begin > Index(kAppended) * lanes ? begin + Index(kAppended) * lanes : folded;
+            State part = F::identity();
+            add_all(p, part, o, begin + lane, end, lanes);
+            s = F::combine(s, part);
+          }
+        } else {
+          add_all(p, s, o, lane, folded, lanes);
+        }
       }
       s = combine_group<F>(s, lanes, shared);
       if (cell < n && lane == 0) store_result<F, Out>(p, o.out, s, p.folded);

@@ -124,12 +124,18 @@ struct scan_lookback {
       for (int w = 0; w < kWarps; ++w) {
         if (whole < w) continue;
         if (w == warp) mine = carry;
-        if (known_of[w] == kScanBatch) carry = F::combine(start_here[w] ? init : carry, total[w]), ++whole;
-        else told = known_of[w];
+        if (known_of[w] == kScanBatch) {
+          if (start_here[w]) carry = init;
+          carry = F::combine(carry, total[w]), ++whole;
+        } else {
+          told = known_of[w];
+        }
       }
       if (warp <= whole && lane >= (warp == 0 ? told_before : 0) && lane < known) {
-        const State start = in_line <= lane ? init : mine;
-        W::publish(ring.before(t, 0), lane == 0 || in_line == 0 ? start : F::combine(start, below), Ring::tag(t));
+        State start = mine;
+        if (in_line <= lane) start = init;
+        if (lane > 0 && in_line > 0) start = F::combine(start, below);
+        W::publish(ring.before(t, 0), start, Ring::tag(t));
       }
       const bool end = first + whole * kScanBatch + told >= tiles;
       if (warp < whole + end && lane < known && t >= tiles - ring.slots) W::clear(ring.sum(t, 0));
@@ -156,6 +162,7 @@ struct scan_lookback {
     const LineTile<Map, F, Out, Index, V, kTile> mine(p, shared, number, t);
     W slot = {};
     if (threadIdx.x == 0) slot = ring.place(tile, 0);
+    begin_apart(p, tile);
     mine.fetch(arrival, p);
     const auto &[line, data, first, memory, begin, end, count, place] = mine;
 
@@ -264,13 +271,14 @@ struct ScanLookback {
     const bool by_four = p.n_inputs == 1 && bytes_of(p.in[0]) == 4 && bytes_of(p.out) == 4;
     return !by_four || parts(p) > 3 || p.kept() < int64_t(d.processors) * 16;
   }
-  static LaunchConfig configure(const Problem &p, const Device &) {
+  static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.block = kScanBlock, c.vector = vector_of(p, true), c.chunk = tile(p);
     c.split = parts(p);
     c.detail = !lines_aligned(p);
     c.shared_bytes = int(c.chunk * tile_bytes(p));
     make_room(p, c);
+    begin_apart(c, d);
     return c;
   }
   // For c.split tiles of a line, and the block that looks back.

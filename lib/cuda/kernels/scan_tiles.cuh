@@ -45,6 +45,7 @@ struct scan_tiles {
     const Tile<Inputs, Out, V, kTile> data(shared);
     const int skew = data.skew(p, origin, p.n_kept, reverse ? memory + count : memory, reverse), end = skew + count;
     const int mine = tile_items(p.detail * n, V, int(blockDim.x)) * V, room = int(blockDim.x) * mine, place = reverse ? room - end : skew;
+    begin_apart(p, int(blockIdx.x));
     data.fetch(arrival, p, origin, p.n_kept, memory, place, count);
     arrival.wait();
 
@@ -163,6 +164,8 @@ struct ScanTiles {
     c.grid = ceil_div(p.kept(), c.detail);
     const int64_t places = c.block * c.vector * tile_items(int(c.detail * fastest(p, Role::S)->extent), c.vector, c.block);
     c.shared_bytes = int((single(p) ? places : ScanLookback::tile(p)) * tile_bytes(p));
+    // Of 16 bits: of eleven problems of 8 to 28 us eight were faster, 0.86 to 0.97, one slower, 1.04 (H100); of 32 bits they are slower.
+    if (tile_bytes(p) == 2) begin_apart(c, d);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
