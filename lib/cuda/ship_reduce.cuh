@@ -70,20 +70,20 @@ void ship_tcu_segmented(ShippedTable &t) {
   t.add("reduce_tcu_segmented", {"fold::sum", text_of<Sum>(), text_of<Out>(), "int32_t", kDense ? "true" : "false"}, Expr::identity(),
         {dtype_of<In>::value}, kernel_address<&entry<reduce_tcu_segmented<Identity<In>, fold::sum, Sum, Out, int32_t, kDense>>>());
 }
-// that begin anywhere,
+// that begin anywhere, and side by side.
 template <class In, class Sum, class Out>
 void ship_tcu_anywhere(ShippedTable &t) {
   ship_tcu_segmented<In, Sum, Out, true>(t);
   t.add("reduce_tcu_staged", {"fold::sum", text_of<Sum>(), text_of<Out>(), "int32_t"}, Expr::identity(), {dtype_of<In>::value},
         kernel_address<&entry<reduce_tcu_staged<Identity<In>, fold::sum, Sum, Out, int32_t>>>());
+  t.add("reduce_tcu_strided", {"fold::sum", text_of<Sum>(), text_of<Out>(), "int32_t"}, Expr::identity(), {dtype_of<In>::value},
+        kernel_address<&entry<reduce_tcu_strided<Identity<In>, fold::sum, Sum, Out, int32_t>>>());
 }
-// and these and those side by side.
+// Both.
 template <class In, class Sum>
 void ship_tcu(ShippedTable &t) {
   ship_tcu_segmented<In, Sum, Sum>(t);
   ship_tcu_anywhere<In, Sum, Sum>(t);
-  t.add("reduce_tcu_strided", {"fold::sum", text_of<Sum>(), text_of<Sum>(), "int32_t"}, Expr::identity(), {dtype_of<In>::value},
-        kernel_address<&entry<reduce_tcu_strided<Identity<In>, fold::sum, Sum, Sum, int32_t>>>());
 }
 template <class In, class Sum>
 void ship_folds(ShippedTable &t) {
