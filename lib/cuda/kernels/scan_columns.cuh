@@ -359,19 +359,18 @@ struct ScanColumns {
     s.by_machine = true;
     for (int k = 0; k <= p.n_inputs; ++k) s.by_machine &= by_machine(p, k, flat);
     s.vector = s.width % full == 0 && (!flat || aligned) ? full : 1;
-    const int64_t columns = strips_of(s.width) * s.width;
-    const bool looks_back = strips_of(s.width) < kManyStrips && lookers(columns, d) > 0;
+    const int64_t strips = strips_of(s.width), columns = strips * s.width;
+    const bool looks_back = strips < kManyStrips && lookers(columns, d) > 0;
 
     // With few strips tiles are larger, lest those that look back, or pass on, fall behind; and where elements are several inputs'.
-    const int64_t strips = strips_of(s.width);
     const bool sooner = looks_back ? s.width * widest >= 64 : several || strips < 2 * kFullStrips;
     s.at_once = sooner && s.by_machine && s.vector > 1 && !p.reads_out;
-    const int halves = looks_back && columns <= 4 ? 2 :
-                       looks_back                 ? 3 :
-                       s.at_once                  ? (strips < 4 * kManyStrips ? 5 : several ? 4 : 3) :
-                       narrow                     ? 3 :
-                       strips < kFullStrips       ? 4 : 2;
-    const int64_t room = kColumnBytes / 2 * halves;
+    const auto halves = [&] {
+      if (looks_back) return columns <= 4 ? 2 : 3;
+      if (s.at_once) return strips < 4 * kManyStrips ? 5 : several ? 4 : 3;
+      return narrow ? 3 : strips < kFullStrips ? 4 : 2;
+    };
+    const int64_t room = kColumnBytes / 2 * halves();
     s.across = int(s.width / s.vector);
     const auto beside = [&] { return (column_groups(s.across) + 1) * s.width * state + 256 + 128 * p.n_inputs; };
     const auto runs = [&] { return int64_t(column_rows(s.across)) * column_groups(s.across); };
