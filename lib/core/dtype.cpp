@@ -29,7 +29,7 @@ template <class S, Kind kind> void store_as(void *to, Scalar value) {
   if constexpr (kind == Kind::Bool) v = value.i != 0;
   else if constexpr (kind == Kind::Int) v = C(value.i);
   else if constexpr (kind == Kind::UInt) v = C(value.u);
-  else if constexpr (kind == Kind::Float) v = convert<C>(convert<S>(C(value.f)));
+  else if constexpr (kind == Kind::Float) v = convert<C>(convert<S>(value.f));
   else v = {real_t<C>(value.c[0]), real_t<C>(value.c[1])};
   std::memcpy(to, &v, sizeof v);
 }

@@ -20,6 +20,8 @@ Grid grid_of(const Problem &p, ScanCut cut, int64_t room, int64_t *start) {
   return g;
 }
 
+constexpr int64_t kRunSteps = 512;
+
 size_t round64(int64_t bytes) { return (size_t(bytes) + 63) / 64 * 64; }
 
 }  // namespace
@@ -48,6 +50,7 @@ std::shared_ptr<const void> prepare_scan(const Problem &p, ScanCut cut) {
   r->post = make_stage(p.acc, p.out, p.reads_out);
   r->folds = folds(table(), p.op, p.acc);
   r->acc = p.acc, r->acc_bytes = bytes_of(p.acc);
+  r->runs = p.op == ReduceOp::sum && !p.gated() && (kind_of(p.acc) == Kind::Float || kind_of(p.acc) == Kind::Complex);
   r->s = scanned_mode(p);
   r->grid = grid_of(p, cut, kTileBytes / std::max({r->pre.widest, r->gate.widest, r->post.scaled.widest}), r->start);
   r->tile = r->grid.box_elements();
@@ -59,7 +62,7 @@ std::shared_ptr<const void> prepare_scan(const Problem &p, ScanCut cut) {
 
 size_t LineScanner::bytes(const ScanPlan &r, const Program &post) {
   const size_t machines = Machine::bytes(r.pre, r.tile) + Machine::bytes(r.gate, r.tile) + Machine::bytes(post, r.tile);
-  return machines + 2 * round64(r.tile * r.acc_bytes) + 64;
+  return machines + 2 * round64(r.tile * r.acc_bytes) + round64(r.lanes * r.acc_bytes) + 64;
 }
 
 LineScanner::LineScanner(const ScanPlan &r, const Problem &p, const Execution &e, const ScanNumbers &numbers, const Program &post,
@@ -69,7 +72,7 @@ LineScanner::LineScanner(const ScanPlan &r, const Problem &p, const Execution &e
       post_(post, numbers.post, (post_types_[0] = r.acc, post_types_[1] = p.out, post_types_), r.tile,
             zone += Machine::bytes(r.gate, r.tile)) {
   scanned_ = zone + Machine::bytes(post, r.tile);
-  again_ = scanned_ + round64(r.tile * r.acc_bytes);
+  again_ = scanned_ + round64(r.tile * r.acc_bytes), run_ = again_ + round64(r.tile * r.acc_bytes);
   along_ = Walk::over(r.grid, [&](int m) { return m == r.s; });
   stream_ = p.kept() * r.grid.axis[r.s].extent * bytes_of(p.out) >= kStreamBytes && !p.in_place && !p.reads_out;
 }
@@ -97,9 +100,25 @@ int64_t LineScanner::lanes_of(const Box &box) const {
   return lanes;
 }
 
+void LineScanner::begin_run() {
+  if (!r_.runs) return;
+  unsigned char nothing[16];  // -0, which a sum with anything leaves as it is
+  Scalar zero{};
+  zero.c[0] = -0.0;
+  if (kind_of(r_.acc) == Kind::Complex) zero.c[1] = -0.0;
+  store_compute(nothing, r_.acc, zero);
+  for (int64_t i = 0; i < r_.lanes; ++i) std::memcpy(run_ + i * r_.acc_bytes, nothing, size_t(r_.acc_bytes));
+}
+void LineScanner::end_run(void *carry) {
+  if (r_.runs) r_.folds.rows(carry, run_, r_.lanes, 1, 0, false);
+  begin_run();
+}
+
 void LineScanner::scan(const Walk &kept, int64_t first, int64_t last, void *carry, int64_t ahead) {
   const Grid &g = r_.grid;
   along_.seek(g, first);
+  begin_run();
+  int64_t run = 0;  // steps since then
   for (int64_t t = first; t < last; ++t, along_.next(g)) {
     int64_t offset[kMaxOperands];
     offsets(kept, offset);
@@ -119,18 +138,21 @@ void LineScanner::scan(const Walk &kept, int64_t first, int64_t last, void *carr
       const int64_t piece = kStreamPieceBytes / r_.acc_bytes;
       for (int64_t done = 0; done < rows; done += piece) {
         const int64_t n = std::min(piece, rows - done), at = done * r_.acc_bytes;
-        r_.folds.scan(scanned_, from + at, 1, n, carry, p_.scan.exclusive);
+        r_.folds.scan(scanned_, from + at, 1, n, carry, run_, p_.scan.exclusive);
         table().stream(out + at, scanned_, n * r_.acc_bytes, next.from(at));
       }
+      end_run(carry);
       continue;
     }
     for (int64_t o = 0; o < outer; ++o) {
       void *c = carry;
       if (outer > 1) c = std::memcpy(again_, carry, size_t(lanes * r_.acc_bytes));
       const int64_t at = o * line * r_.acc_bytes;
-      if (!gate) r_.folds.scan(to + at, from + at, lanes, rows, c, p_.scan.exclusive);
+      if (!gate) r_.folds.scan(to + at, from + at, lanes, rows, c, run_, p_.scan.exclusive);
       else r_.gated(to + at, gate + o * line * bytes_of(r_.gate.result_dtype), from + at, lanes, rows, c, numbers_.init, p_.scan.exclusive);
+      if (outer > 1) begin_run();
     }
+    if ((run += rows) >= kRunSteps || t + 1 == last) end_run(carry), run = 0;
     post_.point(0, to);
     if (p_.reads_out) post_.load(1, box, 0, out);
     store(box, 0, out, post_.run(straight ? out : post_.tile(), box.elements), bytes_of(p_.out), stream_, next);

@@ -16,6 +16,7 @@ struct ScanPlan {
   int s;           // the S axis
   int64_t tile, lanes;
   int acc_bytes;
+  bool runs;       // Folds::scan has a run beside the carry
   DType acc;
   std::vector<DType> inputs;
 };
@@ -56,6 +57,8 @@ class LineScanner {
   const void *evaluate(Machine &machine, const Box &box, const int64_t *offset, Ahead *ahead = nullptr, int64_t boxes = 0);
   int64_t lanes_of(const Box &box) const;
   void offsets(const Walk &kept, int64_t *offset) const;
+  void begin_run();
+  void end_run(void *carry);  // it becomes part of the carry
 
   const ScanPlan &r_;
   const Problem &p_;
@@ -63,7 +66,7 @@ class LineScanner {
   const ScanNumbers &numbers_;
   Machine pre_, gate_, post_;
   DType post_types_[2];
-  char *scanned_, *again_;
+  char *scanned_, *again_, *run_;
   Walk along_;
   bool stream_;
 };

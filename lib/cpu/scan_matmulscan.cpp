@@ -15,7 +15,7 @@ constexpr int kLeast = 2, kMost = 32;  // of s
 
 // Folds::scan of one line. What comes before it is added to its first element.
 template <class T, int s>
-void scan_line(void *out, const void *src, int64_t, int64_t n, void *carry, bool exclusive) {
+void scan_line(void *out, const void *src, int64_t, int64_t n, void *carry, void *, bool exclusive) {
   T *const x = static_cast<T *>(out), before = *static_cast<T *>(carry);
   if (out != src) std::memcpy(out, src, size_t(n) * sizeof(T));
   x[0] = before + x[0];

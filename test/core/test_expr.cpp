@@ -1,4 +1,5 @@
 // The tape's checks, its hash, and the typed form that backends run.
+#include <cmath>
 #include <memory>
 #include <string>
 #include <vector>
@@ -46,6 +47,20 @@ std::string typed(Tape tape, std::vector<DType> inputs) {
 }
 
 }  // namespace
+
+TEST_CASE("a number becomes an 8- or 16-bit float by one rounding") {
+  for (const DType d : {DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2}) {
+    const int digits = d == DType::f16 ? 10 : d == DType::bf16 ? 7 : d == DType::f8e4m3 ? 3 : 2;
+    const double half = std::ldexp(1.0, -digits - 1);  // to float32 first, what is just above it would be it, and go to 1
+    for (const auto &[value, want] : {std::pair{1 + half + 0x1p-40, 1 + 2 * half}, {1 + half, 1.0}, {1 + half - 0x1p-40, 1.0}}) {
+      Scalar s{};
+      s.f = value;
+      float held = 0;
+      store_compute(&held, d, s);
+      CHECK(double(held) == want);
+    }
+  }
+}
 
 TEST_CASE("expr: each malformed tape has its code") {
   CHECK(made({in(0)}) == Code::ok);

@@ -73,6 +73,31 @@ TEST_CASE("random scans agree with the oracle on every row") {
   }
 }
 
+// One by one, ones are lost from 2^24 on.
+TEST_CASE("float32 sums along a line count on where single steps would be lost, on every row") {
+  for (const auto &[extents, dim] : {std::pair{Sizes{3000}, 0}, {Sizes{2, 3000}, 1}, {Sizes{700, 3000}, 1}, {Sizes{3, 800, 5}, 1}})
+    for (const bool exclusive : {false, true}) {
+      Tensor in(DType::f32, extents, dense(extents)), out(DType::f32, extents, dense(extents));
+      in.fill([](const Sizes &) { return 1.0; });
+      out.fill([](const Sizes &) { return 0.0; });
+      const tcu::TensorView view = in.view();
+      tcu::Request r;
+      r.out = out.view(), r.n_inputs = 1, r.inputs = &view;
+      const tcu::Problem p = tcu::make_scan(r, ReduceOp::sum, dim, {exclusive, false});
+      tcu::Execution e;
+      e.at.out = r.out.data, e.at.in[0] = view.data;
+      e.alpha = number(p.acc, 1), e.init = number(p.acc, 16777216);
+      on_every_row(p, out, e, [&, dim = dim](const char *row) {
+        double worst = 0;
+        for_each_index(out.extents, [&](const Sizes &i) {
+          worst = std::max(worst, std::fabs(load(DType::f32, out.at(i)) - 16777216 - double(i[size_t(dim)] + !exclusive)));
+        });
+        CAPTURE(row, p.pattern(), exclusive);
+        CHECK(worst <= 32);  // not 3000
+      });
+    }
+}
+
 TEST_CASE("segments by flags, and recurrences, agree with the oracle on every row") {
   Rng rng(15);
   for (int trial = 0; trial < 200; ++trial) {
