@@ -49,7 +49,8 @@ TCUArray{T,N}(::UndefInitializer, dims::Vararg{Integer,N}) where {T,N} = TCUArra
 TCUArray{T}(::UndefInitializer, dims::Dims{N}) where {T,N} = TCUArray{T,N}(undef, dims)
 TCUArray{T}(::UndefInitializer, dims::Tuple{Vararg{Integer}}) where {T} = TCUArray{T}(undef, map(Int, dims))
 TCUArray{T}(::UndefInitializer, dims::Integer...) where {T} = TCUArray{T}(undef, map(Int, dims))
-TCUArray{T,N}(a::AbstractArray{S,N}) where {T,N,S} = copyto!(new_array(context_or_default(a), T, size(a)), a)
+TCUArray{T,N}(a::AbstractArray{S,N}) where {T,N,S} =
+    copyto!(new_array(context_or_default(a), T, size(a)), a isa Union{AnyTCU,Array} ? a : collect(a))
 TCUArray{T}(a::AbstractArray{S,N}) where {T,N,S} = TCUArray{T,N}(a)
 TCUArray(a::AbstractArray{T,N}) where {T,N} = TCUArray{T,N}(a)
 TCUArray(x::Number) = TCUOps.fill(x)
@@ -85,6 +86,7 @@ Base.strides(x::TCUArray) = x.strides
 Base.stride(x::TCUArray{T,N}, d::Integer) where {T,N} = d <= N ? x.strides[d] : length(x)
 Base.elsize(::Type{<:TCUArray{T}}) where {T} = sizeof(T)
 Base.IndexStyle(::Type{<:TCUArray}) = IndexLinear()
+Base.sizeof(x::TCUArray{T}) where {T} = length(x) * sizeof(T)
 Base.pointer(x::TCUArray) = x.pointer
 Base.dataids(x::TCUArray) = (UInt(x.storage.pointer),)
 

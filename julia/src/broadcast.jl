@@ -10,6 +10,7 @@ for W in (:Transpose, :Adjoint)
 end
 Broadcast.BroadcastStyle(::Type{<:PermutedDimsArray{T,N,perm,iperm,<:TCUArray{T}}}) where {T,N,perm,iperm} = TCUStyle{N}()
 Broadcast.BroadcastStyle(::TCUStyle{M}, ::DefaultArrayStyle{N}) where {M,N} = TCUStyle{max(M, N)}()
+Broadcast.BroadcastStyle(::TCUStyle{M}, ::LinearAlgebra.StructuredMatrixStyle) where {M} = TCUStyle{max(M, 2)}()
 
 "A tree of dotted calls that has a TCUArray in it."
 const TCUBroadcast = Broadcasted{<:TCUStyle}
@@ -85,7 +86,13 @@ collect!(call::Call, bc::Broadcasted) = (capture!(call, bc.f); collect_all!(call
 collect_all!(call::Call, ::Tuple{}) = nothing
 collect_all!(call::Call, args::Tuple) = (collect!(call, args[1]); collect_all!(call, Base.tail(args)))
 collect!(call::Call, x::TCUArray) = push_leaf!(call, x)
-collect!(call::Call, x::Union{AbstractArray,Tuple}) = push_leaf!(call, rooted!(call, device_array(call.context, x)))
+function collect!(call::Call, x::Union{AbstractArray,Tuple})
+    T = type_in_memory(x)
+    isbitstype(T) ? push_leaf!(call, rooted!(call, device_array(call.context, x))) : (call.failure = no_dtype(T))
+    return
+end
+type_in_memory(x) = eltype(x)
+type_in_memory(x::Tuple) = promote_type(map(typeof, x)...)
 collect!(call::Call, x::Ref) = collect_value!(call, x[])
 collect!(call::Call, x) = collect_value!(call, x)
 collect_value!(call::Call, x::Type) = nothing
@@ -155,7 +162,7 @@ same_values(a::Vector{Any}, b::Vector{Any}) = length(a) == length(b) && Base.all
 
 @noinline function record_and_keep(call::Call, @nospecialize(bc::Broadcasted), world::UInt)
     globals = code_of(bc).globals
-    r = record(call, bc)
+    r = record(call, bc, globals)
     Base.all(g -> stable(g.value), globals) || return r
     variant = Variant(call.leaf_inputs, copy(call.baked), globals, world, r)
     lock(RECORDINGS_LOCK)
@@ -173,16 +180,23 @@ struct Recorder
     slots::Base.RefValue{Int}
 end
 
-function record(call::Call, @nospecialize(bc))
-    drawn = copy(Random.default_rng())
+function record(call::Call, @nospecialize(bc), globals::Vector{GlobalRead} = code_of(bc).globals)
+    drawn, state = copy(Random.default_rng()), state_of(call.baked, globals)
+    failure = ""
     value = try
         symbol_of(Recorder(call.leaf_inputs, Ref(0), Ref(0)), bc)
     catch e
         e isa Union{InterruptException,OutOfMemoryError,TCUError} && rethrow()
-        return Recording(nothing, Nothing, explain(e, user_line(catch_backtrace())))
+        failure = explain(e, user_line(catch_backtrace()))
     end
-    copy(Random.default_rng()) == drawn ||
-        return Recording(nothing, Nothing, "the function draws random numbers; recorded, they would be the same for every element")
+    if put_back!(state) && isempty(failure)
+        failure = "the function writes to what it carries or to a global; recorded, it would do so once, and not for each element"
+    end
+    if copy(Random.default_rng()) != drawn
+        copy!(Random.default_rng(), drawn)
+        failure = "the function draws random numbers; recorded, they would be the same for every element"
+    end
+    isempty(failure) || return Recording(nothing, Nothing, failure)
     if !(value isa Sym)
         value isa Element || return Recording(nothing, Nothing,
             "the function returns a $(typeof(value)), and the library's arrays hold $(dtype_names())")

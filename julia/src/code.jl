@@ -35,7 +35,7 @@ function look!(code::Code, @nospecialize(x))
         push!(code.seen, x)
     end
     for i in 1:nfields(x)
-        isdefined(x, i) && look!(code, getfield(x, i))
+        is_readable(x, i) && look!(code, getfield(x, i))
     end
 end
 
@@ -77,13 +77,14 @@ function look_at_statement!(code::Code, @nospecialize(s), named::Vector{Symbol},
     elseif s isa QuoteNode
         s.value isa Symbol && push!(named, s.value)
     elseif s isa Expr
-        code.asks |= s.head === :static_parameter
+        code.asks |= s.head === :static_parameter || s.head === :enter
         for a in s.args
             look_at_statement!(code, a, named, modules)
         end
     elseif s isa Union{Function,Type}
         look!(code, s)
-    elseif parentmodule(typeof(s)) === Core && !(s isa Core.CodeInfo)  # ReturnNode, GotoIfNot
+    elseif parentmodule(typeof(s)) === Core && !(s isa Core.CodeInfo)  # ReturnNode, GotoIfNot, EnterNode
+        code.asks |= is_enter(s)
         for i in 1:nfields(s)
             isdefined(s, i) && look_at_statement!(code, getfield(s, i), named, modules)
         end

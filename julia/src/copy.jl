@@ -63,7 +63,7 @@ end
 
 Base.copyto!(dest::AnyTCU, src::AbstractArray) = copy_from_host!(dest, src isa Array ? src : collect(src))
 Base.copyto!(dest::Array, src::AnyTCU) = copy_to_host!(dest, src)
-Base.copyto!(dest::Union{SubArray,BitArray}, src::AnyTCU) = copyto!(dest, Array(src))
+Base.copyto!(dest::Union{SubArray,BitArray,Transpose{<:Any,<:Array},Adjoint{<:Any,<:Array}}, src::AnyTCU) = copyto!(dest, Array(src))
 
 function copy_from_host!(dest::AnyTCU, src::Array)
     to = strided_output(dest)
@@ -107,7 +107,7 @@ function Base.copyto!(dest::TCUArray, doffs::Integer, src::TCUArray, soffs::Inte
     copy_between!(linear(dest, checked_range(dest, doffs, n)), linear(src, checked_range(src, soffs, n)))
     return dest
 end
-function Base.copyto!(dest::TCUArray, doffs::Integer, src::Array, soffs::Integer, n::Integer)
+function Base.copyto!(dest::TCUArray, doffs::Integer, src::AbstractArray, soffs::Integer, n::Integer)
     copyto!(linear(dest, checked_range(dest, doffs, n)), src[checked_range(src, soffs, n)])
     return dest
 end

@@ -293,7 +293,10 @@ Base.one(::Sym{T}) where {T} = constant(one(T))
 Base.float(::Type{Sym{T}}) where {T} = Sym{float(T)}
 Base.real(::Type{Sym{T}}) where {T} = Sym{real(T)}
 
-Base.show(io::IO, x::Sym{T}) where {T} = print(io, "a number of type ", T, " that is not known while recording")
+function Base.show(io::IO, x::Sym{T}) where {T}
+    get(io, :explaining, false) || throw(Unrecordable("it prints a number, or makes a string of it"))
+    print(io, "a number of type ", T, " that is not known while recording")
+end
 
 # ---- recorded expressions ----
 
@@ -328,9 +331,15 @@ function explain(e, where_::String)
         return string("cannot record the function", where_, ": it branches", cause,
                       ", and what it does must not depend on the data; use ifelse(condition, x, y)")
     elseif e isa MethodError && Base.any(a -> a isa Sym, e.args)
-        return string("cannot record the function", where_, ": `", e.f, "` is not an operation of the library")
+        return string("cannot record the function", where_, ": `", text_with(print, e.f), "` is not an operation of the library")
     end
-    return string("cannot record the function", where_, ": ", sprint(showerror, e))
+    return string("cannot record the function", where_, ": ", text_with(showerror, e))
+end
+# As text in which symbols may stand; of what makes a string of them by itself, the type.
+text_with(printed, @nospecialize(x)) = try
+    sprint(printed, x; context = :explaining => true)
+catch
+    string(typeof(x))
 end
 
 function last_operation(s::Sym)

@@ -158,14 +158,16 @@ function reversed(x::TCUArray{T,N}, dims) where {T,N}
     return view(x, ntuple(d -> d in dims ? (x.dims[d]:-1:1) : (1:x.dims[d]), Val(N))...)
 end
 Base.reverse(x::AnyTCU; dims = :) = copy(reversed(strided(x), dims === (:) ? (1:ndims(x)) : dims))
-Base.reverse(x::TCUVector; dims = :) = copy(reversed(x, 1))
+Base.reverse(x::TCUVector; dims = :) = copy(reversed(x, dims === (:) ? 1 : dims))
 Base.reverse(x::TCUVector, from::Integer, to::Integer = length(x)) = reverse!(copy(x), from, to)
 Base.reverse!(x::AnyTCU; dims = :) = copyto!(x, reversed(strided(x), dims === (:) ? (1:ndims(x)) : dims))
-Base.reverse!(x::TCUVector; dims = :) = copyto!(x, reversed(x, 1))
+Base.reverse!(x::TCUVector; dims = :) = copyto!(x, reversed(x, dims === (:) ? 1 : dims))
 Base.reverse!(x::TCUVector, from::Integer, to::Integer = length(x)) = (reverse!(view(x, from:to)); x)
 
 Base.circshift(x::AnyTCU, shift::Real) = circshift(x, (Integer(shift),))
+Base.circshift(x::AnyTCU, shifts) = circshift(x, map(Integer, (shifts...,)))
 function Base.circshift(x::AnyTCU, shifts::Tuple{Vararg{Integer}})
+    length(shifts) <= ndims(x) || throw(ArgumentError("$(length(shifts)) shifts of an array of $(ndims(x)) dimensions"))
     y = copy(x)
     for (d, shift) in enumerate(shifts)
         n = size(y, d)
@@ -178,6 +180,12 @@ function Base.circshift(x::AnyTCU, shifts::Tuple{Vararg{Integer}})
         y = z
     end
     return y
+end
+for S in (:Any, :(Tuple{Vararg{Integer}}), :(Tuple{}))
+    @eval function Base.circshift!(dest::AnyTCU, src::AnyTCU, shifts::$S)
+        axes(dest) == axes(src) || throw(ArgumentError("circshift! of size $(size(src)) into size $(size(dest))"))
+        return copyto!(dest, circshift(src, shifts))
+    end
 end
 selectrange(x::TCUArray{T,N}, d, r) where {T,N} = view(x, ntuple(i -> i == d ? r : (1:x.dims[i]), Val(N))...)
 
@@ -244,6 +252,24 @@ function scatter!(x::TCUArray, value, I)
     host = Array(x)
     host[map(i -> i isa AnyTCU ? Array(i) : i, I)...] = value isa AnyTCU ? Array(value) : value
     copyto!(x, host)
+end
+
+# x[indices] .= values, where no view has the elements.
+struct Scattered{A,I}
+    array::A
+    indices::I
+end
+function Broadcast.dotview(x::TCUArray, indices...)
+    I = Base.to_indices(x, indices)
+    return I isa Tuple{Vararg{StridedIndex}} ? make_view(x, I) : Scattered(x, I)
+end
+Broadcast.dotview(x::Wrapped, indices...) = Broadcast.dotview(strided_output(x), indices...)
+function Broadcast.materialize!(dest::Scattered, bc::Broadcasted{Style}) where {Style}
+    count_outside("setindex! by $(join(map(typeof, dest.indices), ", "))")
+    host, values = Array(dest.array), Broadcast.materialize(bc)
+    view(host, map(i -> i isa AnyTCU ? Array(i) : i, dest.indices)...) .= values isa AnyTCU ? Array(values) : values
+    copyto!(dest.array, host)
+    return dest
 end
 
 # Several elements of a lazy wrapper. (A single one is its parent's, and Base has methods for all rows of a row vector.)

@@ -1,10 +1,11 @@
 # Functions that treat numbers by their types (`isa`, `where {T}`, methods for some numbers only) would take the wrong way with symbols,
 # which are no AbstractFloats and no Integers. Their lowered code is walked, and the questions are answered for the numbers that the symbols
-# stand for. So is, before Julia 1.8, code with `ifelse`, which is a builtin there that no package can extend.
+# stand for. So is, before Julia 1.8, code with `ifelse`, which is a builtin there that no package can extend; and code with a `try`, which
+# would catch what says that it cannot be recorded.
 
 const IFELSE_IS_BUILTIN = ifelse isa Core.Builtin
 asks_type(@nospecialize(f)) =
-    f === isa || f === typeof || f === (===) || f === (<:) || f === sizeof || IFELSE_IS_BUILTIN && f === ifelse
+    f === isa || f === typeof || f === (===) || f === (<:) || f === sizeof || f === applicable || IFELSE_IS_BUILTIN && f === ifelse
 
 # f(args...), or the same by walking f's code.
 function call_recorded(@nospecialize(f), args::Vector{Any})
@@ -23,7 +24,9 @@ end
 struct Walked{F} <: Function
     f::F
 end
-(w::Walked)(args...) = walked_call(w.f, Any[args...])
+(w::Walked)(args...; options...) = isempty(options) ? walked_call(w.f, Any[args...]) :
+    walked_call(with_keywords(w.f), Any[(; options...), w.f, args...])
+with_keywords(@nospecialize(f)) = isdefined(Core, :kwcall) ? Core.kwcall : Core.kwfunc(f)
 # What Base is given for a function of the user's, or for one of its own that carries some.
 function as_walked(@nospecialize(f))
     f isa Function && !(f isa Walked) || return f
@@ -54,6 +57,7 @@ holds_symbol(@nospecialize(x)) = x isa Sym || x isa Union{Tuple,NamedTuple,Funct
 function walked_builtin(@nospecialize(f), args::Vector{Any})
     f === isa && return number_type(args[1]) <: args[2]
     f === (<:) && return type_of_numbers(args[1]) <: type_of_numbers(args[2])
+    f === applicable && return hasmethod(args[1], Tuple{Any[number_type(a) for a in args[2:end]]...})
     f === typeof && return args[1] isa Sym ? symbol_type(args[1]) : typeof(args[1])
     if f === (===) && Base.any(a -> a isa Sym, args)
         number_type(args[1]) === number_type(args[2]) && throw(Unrecordable("`===` of two numbers is not an operation of the library"))
@@ -93,9 +97,12 @@ function parts_of(@nospecialize(s))
     return kind, kind in (:GotoNode, :GotoIfNot, :ReturnNode) ? Any[getfield(s, i) for i in 1:nfields(s)] : Any[]
 end
 
+is_enter(@nospecialize(s)) = s isa Expr ? s.head === :enter : nameof(typeof(s)) === :EnterNode  # a struct from Julia 1.11 on
+
 function run_frame(frame::Frame)
     at = 1
     while true
+        is_enter(frame.info.code[at]) && throw(Unrecordable("it has a `try`"))
         head, parts = parts_of(frame.info.code[at])
         if head === :GotoNode
             at = parts[1]

@@ -197,12 +197,22 @@ end
 function fold_over(f, op, x::Reducible, dims, init)
     t = tree(f, x)
     fold = fold_of(op, element_type(t))
-    fold === nothing && return host_mapreduce(op, t, dims, init)
+    fold === nothing && return host_mapreduce(op, t, dims, init,
+        "the library does not reduce by `$op`; it has +, *, max, min, and & and | of Bool")
     return fold_tree(fold, t, dims, init)
 end
 
-fold_tree(fold::Fold, t, dims, ::NoInit) = reduce_alloc(fold, t, fold_type(fold, element_type(t)), dims)
+function fold_tree(fold::Fold, t, dims, ::NoInit)
+    T = element_type(t)
+    isdtype(T) || return host_mapreduce(fold.op, t, dims, NoInit(), no_dtype(T))
+    begins_at_zero(fold, t) && folded_length(t, reduced_dims(length(axes(t)), dims)) == 0 && return fold_tree(fold, t, dims, zero(T))
+    return reduce_alloc(fold, t, fold_type(fold, T), dims)
+end
+# As in Base the greatest magnitude of none is 0.
+begins_at_zero(fold::Fold, t) = false
+begins_at_zero(fold::Fold{typeof(max)}, t::Broadcasted) = t.f === abs || t.f === abs2
 function fold_tree(fold::Fold, t, dims, init)
+    isdtype(element_type(t)) || return host_mapreduce(fold.op, t, dims, init, no_dtype(element_type(t)))
     R = promote_type(typeof(init), fold_type(fold, element_type(t)))
     if folded_length(t, reduced_dims(length(axes(t)), dims)) == 0
         dims === (:) && return convert(R, init)
@@ -215,10 +225,10 @@ function fold_tree(fold::Fold, t, dims, init)
     return folded
 end
 
-# An operator that the library does not have: Base's loop on the CPU.
-function host_mapreduce(op, t, dims, init)
+# An operator or elements that the library does not have: Base's loop on the CPU.
+function host_mapreduce(op, t, dims, init, failure::String)
     c = context(t)
-    iscpu(c) || throw(ArgumentError("the library does not reduce by `$op`; it has +, *, max, min, and & and | of Bool"))
+    iscpu(c) || throw(ArgumentError(failure))
     count_outside("mapreduce by $op")
     result = GC.@preserve t begin
         host = host_values(t)
@@ -266,7 +276,8 @@ end
 for (name, fold) in ((:any, :ANY), (:all, :ALL))
     @eval begin
         Base.$name(A::Reducible; dims = :) = reduce_alloc($fold, truth(tree(identity, A)), Bool, dims)
-        Base.$name(f::Function, A::Reducible; dims = :) = reduce_alloc($fold, truth(tree(f, A)), Bool, dims)
+        Base.$name(f, A::Reducible; dims = :) = reduce_alloc($fold, truth(tree(f, A)), Bool, dims)
+        Base.$name(f::Function, A::Reducible; dims = :) = reduce_alloc($fold, truth(tree(f, A)), Bool, dims)  # as Base's is
         Base.$(Symbol(name, :!))(r::AnyTCU, A::Reducible; init::Bool = true) =
             reduce_into!($fold, r, truth(tree(identity, A)), init)
         Base.$(Symbol(name, :!))(f::Function, r::AnyTCU, A::Reducible; init::Bool = true) =

@@ -138,3 +138,26 @@ end
     end
     @test true
 end
+
+@test thrown(() -> reverse(TCUArray([1, 2]); dims = 2)) == thrown(() -> reverse!(TCUArray([1, 2]); dims = 2)) == ArgumentError
+@test compare(x -> circshift(x, [1, 2]), rand(4, 3)) && compare(x -> circshift(x, ()), rand(4, 3))
+@test thrown(() -> circshift(TCUArray([1, 2]), (1, 1))) == ArgumentError
+for shifts in (2, (1, -1), (), [1, 1])
+    @test compare(x -> circshift!(similar(x), x, shifts), rand(4, 3))
+end
+@test thrown(() -> circshift!(TCUArray([1, 2]), TCUArray([1]), 1)) == ArgumentError
+@test compare(sizeof, rand(4, 3)) && sizeof(view(TCUArray(rand(4, 3)), 1:2:4, :)) == 48
+@test compare(x -> copyto!(x, 2, 1:3), collect(1:6)) && compare(x -> copyto!(x, 2, view([7, 8, 9], 2:3), 1, 2), collect(1:6))
+@test compare(x -> (y = zeros(2, 3); copyto!(y', x); y' .= x .+ y[1]; y), rand(3, 2))
+
+# x[indices] .= values where there is no view.
+@testset "scattered" begin
+    for f in (x -> (x[x .> 0] .= 1; x), x -> (x[x .> 0] .*= 2; x), x -> (x[[1, 3], 2] .= [5, 6]; x),
+              x -> (x[[3, 1], :] .= sin.(x[1:2, :]); x),
+              x -> (x[:, [true, false, true]] .= x[:, 2]; x), x -> (x'[[1, 3], :] .= 0; x), x -> (x[x .> 9] .= 1; x))
+        @test compare(f, randn(4, 3); outside = true)
+    end
+    for f in (x -> x[[1, 9]] .= 1, x -> x[[1, 2]] .= [1, 2, 3])
+        @test thrown(() -> f(TCUArray([1, 2, 3]))) == thrown(() -> f([1, 2, 3]))
+    end
+end

@@ -37,6 +37,15 @@ redefined(x) = x + 1
     @test compare(x -> x .* π, rand(Float32, 3))
     @test compare(x -> (1 // 3) .* x, rand(Float32, 3))
     DEVICE === :cpu && @test compare(x -> x .+ [10.0, 20, 30], rand(3))
+    if DEVICE === :cpu
+        for a in (Diagonal([1.0, 2]), UpperTriangular([1.0 2; 3 4]))
+            @test compare(x -> x .* a .+ a, rand(2, 2))
+        end
+        for a in (Any[1, 2.0], Union{Missing,Int}[1, 2])
+            @test compare(x -> x .+ a, rand(2, 2); outside = true)
+        end
+        @test compare(x -> x .== ["a", "b"], rand(2); outside = true)
+    end
     @test compare(x -> (x .= 5; x), rand(3, 2))
     DEVICE === :cpu && @test compare(x -> (x .= [1, 2, 3]; x), rand(3, 2))
     @test compare(x -> map(y -> y + 1, x), fill(2.0))

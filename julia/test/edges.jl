@@ -22,12 +22,61 @@ if DEVICE === :cpu  # Base's loop, which no GPU runs
     calls = Ref(0)
     counted(v) = (calls[] += 1; v > 0 ? v : 0)
     counted.(from_host([-1.0, 0.5, 2]))
-    @test calls[] == 3 + 1  # the first is recording
+    @test calls[] == 3  # what recording left there is put back
     @test Array(getindex.(Ref([4.0, 5]), from_host([2, 1]))) == [5, 4]
     failing(v) = error("no")
     @test message(() -> failing.(from_host([1.0]))) == "no"
     @test Array(TCUOps.recurrence(several.(from_host([-1.0, 2])), TCUOps.lazy.(several.(from_host([1.0, 2]))))) == [1, 4]
 end
+
+# Functions that catch what says that they cannot be recorded, that print numbers, and that ask for methods.
+caught(v) = try v > 0 ? v : -v catch; -1.0 end
+rooted(v) = try sqrt(v) catch; -1.0 end
+asking(v) = applicable(exponent, v) ? v : -v
+let a = [-4.0, 9.0, 0.25]
+    if DEVICE === :cpu
+        for f in (caught, rooted, v -> caught(v) + 1, v -> length(string(v)), v -> v + length("$v"))
+            @test compare(x -> f.(x), a; outside = true)
+            @test compare(x -> sum(f, x), a; outside = true)
+        end
+        @test message(() -> (v -> error("is $v")).(from_host([1.0]))) == "is 1.0"
+    else
+        @test thrown(() -> caught.(from_host(a))) == ArgumentError
+    end
+    @test compare(x -> asking.(x), a)
+end
+
+# Functions that write to what they carry, or to a global: for each element, and recording leaves no trace.
+mutable struct Counting
+    n::Int
+    weights::Vector{Float64}
+end
+(c::Counting)(v) = (c.n += 1; c.weights[1] += c.n; c.weights[1] * v)
+n_of_global = 0
+counting_global(v) = (global n_of_global += 1; n_of_global * v)
+const KEPT_COUNT = Ref(0)
+counting_constant(v) = (KEPT_COUNT[] += 1; KEPT_COUNT[] * v)
+summing(x) = (s = 0.0; y = map(v -> (s += v), x); (to_host(y), s))
+writers(x) = (c = Counting(0, [0.0]); y = c.(x); (to_host(y), c.n, c.weights[1]))
+with_global(x) = (global n_of_global = 0; y = counting_global.(x); (to_host(y), n_of_global))
+with_constant(x) = (KEPT_COUNT[] = 0; y = counting_constant.(x); (to_host(y), KEPT_COUNT[]))
+growing(x) = (seen = Any[]; y = (v -> (push!(seen, v); length(seen) * v)).(x); (to_host(y), seen[3] isa Float64))
+filling(x) = (seen = Dict{Int,Int}(); y = (v -> (seen[length(seen)] = 1; length(seen) * v)).(x); (to_host(y), length(seen)))
+drawing(x) = (rng = MersenneTwister(3); to_host((v -> v * rand(rng)).(x) .+ rand.(Ref(rng))))
+drawn(x) = (Random.seed!(5); to_host((v -> v * rand()).(x)))
+iterating(x) = (numbers = Iterators.Stateful(1:9); to_host((v -> v * popfirst!(numbers)).(x)))
+for f in (summing, writers, with_global, with_constant, growing, filling, drawing, drawn, iterating)
+    if DEVICE === :cpu
+        @test compare(f, [1.0, 2.0, 4.0]; outside = true)
+    else
+        @test thrown(() -> f(from_host([1.0, 2.0, 4.0]))) == ArgumentError
+    end
+end
+let c = Counting(1, [2.0])
+    @test thrown(() -> c.(from_host([1.0]))) == (DEVICE === :cpu ? Nothing : ArgumentError)
+    @test (c.n, c.weights[1]) == (DEVICE === :cpu ? (2, 4.0) : (1, 2.0))
+end
+@test compare(x -> (v -> (s = zero(v); foreach(k -> s += k * v, 1:3); s)).(x), [1.0, 2.0])  # what it makes itself it may write
 
 z = from_host([1.0+2im 3; 4 5im])
 @test thrown(() -> copyto!(z', ones(ComplexF64, 2, 2))) == ArgumentError

@@ -234,3 +234,24 @@ end
         @test bytes(y -> (maximum(y; dims = (1, 2)); nothing), y) <= bytes(y -> (similar(y, (1, 1, 3)); nothing), y)
     end
 end
+
+# Elements that the library has no dtype for are folded by Base, and the greatest magnitude of none is 0, as there.
+if DEVICE === :cpu
+    for f in (x -> sum(v -> v // 2, x), x -> prod(v -> v // 2, x; dims = 1), x -> maximum(v -> v // 3, x), x -> maximum(string, x),
+              x -> mapreduce(v -> v // 2, +, x; init = 1 // 1), x -> sum(big, x))
+        @test compare(f, [3, 5, 7]; outside = true)
+    end
+end
+for f in (abs, abs2), T in (Float64, Int8, ComplexF32)
+    @test compare(x -> maximum(f, x), zeros(T, 0))
+    @test compare(x -> maximum(f, x; dims = 1), zeros(T, 0, 3))
+    @test thrown(() -> minimum(f, TCUArray(zeros(T, 0)))) == ArgumentError
+end
+
+struct Above  # no Function
+    limit::Float64
+end
+(a::Above)(v) = v > a.limit
+for f in (any, all, count)
+    @test compare(x -> f(Above(0), x), randn(4, 3))
+end
