@@ -62,7 +62,7 @@ std::shared_ptr<const void> prepare_scan(const Problem &p, ScanCut cut) {
 
 size_t LineScanner::bytes(const ScanPlan &r, const Program &post) {
   const size_t machines = Machine::bytes(r.pre, r.tile) + Machine::bytes(r.gate, r.tile) + Machine::bytes(post, r.tile);
-  return machines + 2 * round64(r.tile * r.acc_bytes) + round64(r.lanes * r.acc_bytes) + 64;
+  return machines + 2 * round64(r.tile * r.acc_bytes) + 2 * round64(r.lanes * r.acc_bytes) + 64;
 }
 
 LineScanner::LineScanner(const ScanPlan &r, const Problem &p, const Execution &e, const ScanNumbers &numbers, const Program &post,
@@ -73,6 +73,11 @@ LineScanner::LineScanner(const ScanPlan &r, const Problem &p, const Execution &e
             zone += Machine::bytes(r.gate, r.tile)) {
   scanned_ = zone + Machine::bytes(post, r.tile);
   again_ = scanned_ + round64(r.tile * r.acc_bytes), run_ = again_ + round64(r.tile * r.acc_bytes);
+  nothing_ = run_ + round64(r.lanes * r.acc_bytes);
+  Scalar zero{};  // -0, which a sum with anything leaves as it is
+  zero.c[0] = -0.0;
+  if (kind_of(r.acc) == Kind::Complex) zero.c[1] = -0.0;
+  if (r.runs) store_compute(nothing_, r.acc, zero), table().fill(nothing_, nothing_, r.lanes, r.acc_bytes);
   along_ = Walk::over(r.grid, [&](int m) { return m == r.s; });
   stream_ = p.kept() * r.grid.axis[r.s].extent * bytes_of(p.out) >= kStreamBytes && !p.in_place && !p.reads_out;
 }
@@ -101,13 +106,7 @@ int64_t LineScanner::lanes_of(const Box &box) const {
 }
 
 void LineScanner::begin_run() {
-  if (!r_.runs) return;
-  unsigned char nothing[16];  // -0, which a sum with anything leaves as it is
-  Scalar zero{};
-  zero.c[0] = -0.0;
-  if (kind_of(r_.acc) == Kind::Complex) zero.c[1] = -0.0;
-  store_compute(nothing, r_.acc, zero);
-  for (int64_t i = 0; i < r_.lanes; ++i) std::memcpy(run_ + i * r_.acc_bytes, nothing, size_t(r_.acc_bytes));
+  if (r_.runs) std::memcpy(run_, nothing_, size_t(r_.lanes * r_.acc_bytes));
 }
 void LineScanner::end_run(void *carry) {
   if (r_.runs) r_.folds.rows(carry, run_, r_.lanes, 1, 0, false);
@@ -138,19 +137,20 @@ void LineScanner::scan(const Walk &kept, int64_t first, int64_t last, void *carr
       const int64_t piece = kStreamPieceBytes / r_.acc_bytes;
       for (int64_t done = 0; done < rows; done += piece) {
         const int64_t n = std::min(piece, rows - done), at = done * r_.acc_bytes;
-        r_.folds.scan(scanned_, from + at, 1, n, carry, run_, p_.scan.exclusive);
+        r_.folds.scan(scanned_, from + at, 1, n, carry, r_.runs ? run_ : nullptr, p_.scan.exclusive);
         table().stream(out + at, scanned_, n * r_.acc_bytes, next.from(at));
       }
       end_run(carry);
       continue;
     }
+    char *const beside = r_.runs && (outer == 1 || rows > kRunSteps) ? run_ : nullptr;  // else a line is no longer than a run
     for (int64_t o = 0; o < outer; ++o) {
       void *c = carry;
       if (outer > 1) c = std::memcpy(again_, carry, size_t(lanes * r_.acc_bytes));
       const int64_t at = o * line * r_.acc_bytes;
-      if (!gate) r_.folds.scan(to + at, from + at, lanes, rows, c, run_, p_.scan.exclusive);
+      if (!gate) r_.folds.scan(to + at, from + at, lanes, rows, c, beside, p_.scan.exclusive);
       else r_.gated(to + at, gate + o * line * bytes_of(r_.gate.result_dtype), from + at, lanes, rows, c, numbers_.init, p_.scan.exclusive);
-      if (outer > 1) begin_run();
+      if (outer > 1 && beside) begin_run();
     }
     if ((run += rows) >= kRunSteps || t + 1 == last) end_run(carry), run = 0;
     post_.point(0, to);

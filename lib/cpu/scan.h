@@ -16,7 +16,7 @@ struct ScanPlan {
   int s;           // the S axis
   int64_t tile, lanes;
   int acc_bytes;
-  bool runs;       // Folds::scan has a run beside the carry
+  bool runs;       // long lines have a run beside the carry (Folds::scan)
   DType acc;
   std::vector<DType> inputs;
 };
@@ -66,7 +66,7 @@ class LineScanner {
   const ScanNumbers &numbers_;
   Machine pre_, gate_, post_;
   DType post_types_[2];
-  char *scanned_, *again_, *run_;
+  char *scanned_, *again_, *run_, *nothing_;  // nothing_: a run of no steps
   Walk along_;
   bool stream_;
 };

@@ -45,6 +45,7 @@ LaunchConfig configure(const Problem &p, const Device &d) {
 std::shared_ptr<const void> prepare(const Problem &p, const LaunchConfig &config, Backend &) {
   auto r = std::make_shared<ScanPlan>(*static_cast<const ScanPlan *>(prepare_scan(p, cut).get()));
   constexpr std::make_integer_sequence<int, kMost - kLeast + 1> sizes;
+  r->runs = false;
   r->folds.scan = p.acc == DType::f32 ? scan_line_of<float>(config.detail, sizes) : scan_line_of<double>(config.detail, sizes);
   return r;
 }

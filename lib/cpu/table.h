@@ -18,8 +18,8 @@ struct Folds {
   // out[k] = fold of src[k * extent + r], r < extent, for each k < count. The tree depends on the extent alone. stream: past the
   // caches where segments are short; flush_streams() as below.
   void (*segments)(void *out, const void *src, int64_t extent, int64_t count, bool stream) = nullptr;
-  // Scans `rows` rows of `lanes` neighbours each; carry[lanes] goes in and out. out may be src. Of float sums carry stays, and run[lanes]
-  // goes in and out: what the lanes' elements since then come to, so that what is added one after another stays small.
+  // Scans `rows` rows of `lanes` neighbours each; carry[lanes] goes in and out. out may be src. run: null, but of float sums carry
+  // may stay, and run[lanes] go in and out: what the elements since then come to, so that what is added one after another stays small.
   void (*scan)(void *out, const void *src, int64_t lanes, int64_t rows, void *carry, void *run, bool exclusive) = nullptr;
 };
 

@@ -13,17 +13,15 @@ namespace tcu::cpu::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Whether carry and run are two.
-template <class Op, class T> inline constexpr bool kRuns = is_same<Op, Sum> && (is_float<T> || is_complex<T>);
-// What an element that `chain` leads to comes to.
-template <class Op, class T> T result(T carry, T chain) {
-  if constexpr (kRuns<Op, T>) return Op::f(carry, chain);
+// What an element that `chain` leads to comes to. kRun: the chain is a run beside the carry, not the carry.
+template <class Op, bool kRun, class T> T result(T carry, T chain) {
+  if constexpr (kRun) return Op::f(carry, chain);
   else return chain;
 }
 
 // One line. Eight elements are scanned among themselves and then take what the chain leads to: it is one operation in eight elements, not
 // eight.
-template <class Op, class T> void line(T *o, const T *s, int64_t n, T carry, T *chain, bool exclusive) {
+template <class Op, bool kRun, class T> void line(T *o, const T *s, int64_t n, T carry, T *chain, bool exclusive) {
   T c = *chain;
   int64_t i = 0;
   for (; i + 8 <= n; i += 8) {
@@ -33,16 +31,16 @@ template <class Op, class T> void line(T *o, const T *s, int64_t n, T carry, T *
     for (int k = 0; k < 8; ++k) z[k] = k >= 2 ? Op::f(y[k - 2], y[k]) : y[k];
     for (int k = 0; k < 8; ++k) x[k] = k >= 4 ? Op::f(z[k - 4], z[k]) : z[k];
     if (exclusive) {
-      o[i] = result<Op>(carry, c);
-      for (int k = 1; k < 8; ++k) o[i + k] = result<Op>(carry, Op::f(c, x[k - 1]));
+      o[i] = result<Op, kRun>(carry, c);
+      for (int k = 1; k < 8; ++k) o[i + k] = result<Op, kRun>(carry, Op::f(c, x[k - 1]));
     } else {
-      for (int k = 0; k < 8; ++k) o[i + k] = result<Op>(carry, Op::f(c, x[k]));
+      for (int k = 0; k < 8; ++k) o[i + k] = result<Op, kRun>(carry, Op::f(c, x[k]));
     }
     c = Op::f(c, x[7]);
   }
   for (; i < n; ++i) {
     const T next = Op::f(c, s[i]);
-    o[i] = result<Op>(carry, exclusive ? c : next);
+    o[i] = result<Op, kRun>(carry, exclusive ? c : next);
     c = next;
   }
   *chain = c;
@@ -53,50 +51,56 @@ template <class Op, class T> void line(T *o, const T *s, int64_t n, T carry, T *
 template <class Op, class T> inline constexpr bool kInRegisters =
     HWY_ARCH_X86 && HWY_MAX_BYTES >= 32 && is_same<Op, Sum> && is_float<T> && sizeof(T) >= 4;
 
-template <class T> void running_sum(T *o, const T *s, int64_t n, T carry, T *run) {
+template <bool kRun, class T> void running_sum(T *o, const T *s, int64_t n, T carry, T *chain) {
 #if HWY_ARCH_X86 && HWY_MAX_BYTES >= 32
   constexpr int kBlock = 16 / int(sizeof(T));
   const hn::FixedTag<T, 2 * kBlock> d;
   const auto last = [](auto v) { return hn::Broadcast<kBlock - 1>(v); };  // of each block
   const auto before = hn::Set(d, carry);
-  auto c = hn::Set(d, *run);
+  auto c = hn::Set(d, *chain);
   int64_t i = 0;
   for (; i + 2 * kBlock <= n; i += 2 * kBlock) {
     auto v = hn::LoadU(d, s + i);
     v = hn::Add(v, hn::ShiftLeftLanes<1>(d, v));
     if constexpr (kBlock > 2) v = hn::Add(v, hn::ShiftLeftLanes<2>(d, v));
     v = hn::Add(v, hn::ConcatLowerLower(d, last(v), hn::Zero(d)));
-    hn::StoreU(hn::Add(before, hn::Add(c, v)), d, o + i);
+    hn::StoreU(kRun ? hn::Add(before, hn::Add(c, v)) : hn::Add(c, v), d, o + i);
     c = hn::Add(c, hn::ConcatUpperUpper(d, last(v), last(v)));
   }
   T x = hn::GetLane(c);
-  for (; i < n; ++i) x = x + s[i], o[i] = carry + x;
-  *run = x;
+  for (; i < n; ++i) x = x + s[i], o[i] = result<Sum, kRun>(carry, x);
+  *chain = x;
 #endif
 }
 
-template <class Op, class T> void scan(void *out, const void *from, int64_t lanes, int64_t n, void *carry, void *run, bool exclusive) {
-  T *o = static_cast<T *>(out), *const before = static_cast<T *>(carry), *const c = kRuns<Op, T> ? static_cast<T *>(run) : before;
-  const T *s = static_cast<const T *>(from);
+template <class Op, bool kRun, class T> void scan_by(T *o, const T *s, int64_t lanes, int64_t n, const T *before, T *c, bool exclusive) {
   if constexpr (kInRegisters<Op, T>)
-    if (lanes == 1 && !exclusive) return running_sum<T>(o, s, n, *before, c);
-  if (lanes == 1) return line<Op, T>(o, s, n, *before, c, exclusive);
+    if (lanes == 1 && !exclusive) return running_sum<kRun>(o, s, n, *before, c);
+  if (lanes == 1) return line<Op, kRun>(o, s, n, *before, c, exclusive);
   for (int64_t r = 0; r < n; ++r, o += lanes, s += lanes) {
     if (exclusive) {
 #pragma GCC ivdep
       for (int64_t j = 0; j < lanes; ++j) {
         const T next = Op::f(c[j], s[j]);
-        o[j] = result<Op>(before[j], c[j]);
+        o[j] = result<Op, kRun>(before[j], c[j]);
         c[j] = next;
       }
     } else {
 #pragma GCC ivdep
       for (int64_t j = 0; j < lanes; ++j) {
         c[j] = Op::f(c[j], s[j]);
-        o[j] = result<Op>(before[j], c[j]);
+        o[j] = result<Op, kRun>(before[j], c[j]);
       }
     }
   }
+}
+
+template <class Op, class T> void scan(void *out, const void *from, int64_t lanes, int64_t n, void *carry, void *run, bool exclusive) {
+  T *const o = static_cast<T *>(out), *const c = static_cast<T *>(carry);
+  const T *const s = static_cast<const T *>(from);
+  if constexpr (is_same<Op, Sum> && (is_float<T> || is_complex<T>))
+    if (run) return scan_by<Op, true>(o, s, lanes, n, c, static_cast<T *>(run), exclusive);
+  scan_by<Op, false>(o, s, lanes, n, c, c, exclusive);
 }
 
 template <DType D, DType Signed = D> void enter(Table &t) {
