@@ -1,6 +1,7 @@
 #include "core/modes.h"
 
 #include <cstdlib>
+#include <optional>
 
 namespace tcu {
 namespace {
@@ -28,8 +29,11 @@ bool contiguous(const Mode &inner, const Mode &outer, int n_operands) {
 
 void canonicalize(Modes &modes, int n_operands, const int *lead, int n_lead) {
   int n = 0;
-  for (int i = 0; i < modes.size(); ++i)
-    if (modes[i].extent != 1 || modes[i].role == Role::S) modes[n++] = modes[i];
+  std::optional<Mode> step;
+  for (int i = 0; i < modes.size(); ++i) {
+    if (modes[i].extent != 1) modes[n++] = modes[i];
+    else if (modes[i].role == Role::S) step = modes[i];
+  }
   // Insertion sort: 'inside' is no strict weak order (a stride of 0 is comparable to all), and the lists are short.
   for (int i = 1; i < n; ++i)
     for (int j = i; j > 0 && inside(modes[j], modes[j - 1], lead, n_lead); --j) std::swap(modes[j], modes[j - 1]);
@@ -42,6 +46,7 @@ void canonicalize(Modes &modes, int n_operands, const int *lead, int n_lead) {
       modes[++last] = modes[i];
   }
   modes.resize(n ? last + 1 : 0);
+  if (step) modes.push(*step);
 }
 
 }  // namespace tcu

@@ -66,7 +66,8 @@ TEST_CASE("canonical modes: drop, order, merge") {
   CHECK(canonical({mode(3, K, {1, 1}), mode(4, R, {3, 3})}, 2) == "K:3 R:4");       // roles do not mix
   CHECK(canonical({mode(3, K, {-1, -1}), mode(4, K, {-3, -3})}, 2) == "K:12");      // reversed altogether
   CHECK(canonical({mode(3, K, {-1, 1}), mode(4, K, {3, 3})}, 2) == "K:3 K:4");
-  CHECK(canonical({mode(1, S, {1, 1}), mode(4, K, {1, 1})}, 2) == "S:1 K:4");       // a scanned mode stays
+  CHECK(canonical({mode(1, S, {1, 1}), mode(4, K, {1, 1})}, 2) == "K:4 S:1");       // a scanned mode stays, behind the others
+  CHECK(canonical({mode(3, K, {1, 1}), mode(1, S, {0, 9}), mode(4, K, {3, 3})}, 2) == "K:12 S:1");
   CHECK(canonical({mode(2, S, {1, 1}), mode(4, K, {2, 2})}, 2) == "S:2 K:4");
   CHECK(canonical({mode(1, K, {1, 1})}, 2) == "");
   CHECK(canonical({}, 1) == "");

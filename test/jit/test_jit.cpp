@@ -437,6 +437,7 @@ TEST_CASE("rows: a cluster's lines are those that all begin at once, on a device
   CHECK(row(DType::f32, {262144}) == "scan.lookback");      // more than 16 blocks of 512 threads
   CHECK(row(DType::f16, {262144, 16}) == "scan.lookback");  // more blocks than begin at once
   CHECK(row(DType::f16, {100003, 4}) == "scan.lookback");   // lines that begin anywhere
+  CHECK(row(DType::bf16, {51587}) == "scan.cluster");       // but for 8192 threads
   CHECK(row(DType::f16, {500, 4}) == "scan.cluster");       // few lines that are no whole pieces
   CHECK(row(DType::f16, {500, 400}) == "scan.tiles");
   CHECK(row(DType::f16, {1024, 1 << 18}) == "scan.tiles");
@@ -461,6 +462,9 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
   CHECK(row(DType::i32, {8, 1000}, {1000, 1}, 0) == "scan.short");  // little
   CHECK(row(DType::i32, {3, 409816}, {409818, 1}, 0) == "scan.short");
   CHECK(row(DType::i32, {409816, 15}, {1, 409818}, 1) == "scan.short");  // across in both
+  // lines of one step lie side by side, whatever their stride
+  CHECK(row(DType::bf16, {1, 5000000}, {1, 1}, 0) == "scan.short");
+  CHECK(row(DType::bf16, {3000, 1, 9000}, {1, 3000, 3000}, 1) == "scan.short");
   // the other way round: some hundred lines are a cluster's each, of a block
   CHECK(row(DType::bf16, {1241, 488}, {488, 1}, 1) == "scan.cluster");
   CHECK(row(DType::bf16, {12410, 488}, {488, 1}, 1) == "scan.general");
@@ -503,6 +507,7 @@ TEST_CASE("rows: reductions between the few channels of many elements") {
   };
   CHECK(row(DType::f32, {3, 50176, 256}) == "reduce.channels");
   CHECK(row(DType::f16, {2, 8192, 1024}) == "reduce.channels");
+  CHECK(row(DType::f32, {5, 11628}) == "reduce.channels");          // little, but words of one run
   CHECK(row(DType::f32, {3, 60, 256}) != "reduce.channels");        // short runs
   CHECK(row(DType::f32, {3, 2000, 4}) != "reduce.channels");        // little
   CHECK(row(DType::f32, {33, 5000, 100}) != "reduce.channels");     // too many channels

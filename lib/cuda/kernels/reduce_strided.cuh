@@ -33,25 +33,58 @@ struct reduce_strided {
   static constexpr int kItems = rows_in_flight(N, V, sizeof(State), largest_of<typename Map::Inputs>::bytes, F::kAppends);
   static constexpr int kShared = kThreads * (V < 8 ? V : 8);  // states
   static constexpr int kParts = kPartBytes / sizeof(State);   // whose states a thread has in flight
+  // Whether to append a round takes so long that the next one is read meanwhile: to more than two numbers.
+  static constexpr bool kAhead = F::kAppends && sizeof(State) > 2 * sizeof(typename F::Post);
 
   enum class Rows { kApart, kScattered, kAny };  // see rows_of
 
-  // Rows r, r + rows, ..., as many as Items; clamped: but for those from end on.
-  template <Rows kRows, int Items, bool kClamped, class P>
-  TCU_DEVICE static void round(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, unsigned accesses, Index r,
-                               Index end, Index rows) {
+  template <int Items>
+  struct Loads {
     Pack<V, typename Map::Inputs, kOnce> x[Items];
     Index position[Items];
+  };
+  // Rows r, r + rows, ..., as many as Items; clamped: for those from end on the last, for a load that may not happen would hold its
+  // registers twice.
+  template <Rows kRows, bool kClamped, int Items, class P>
+  TCU_DEVICE static void load(const P &p, Loads<Items> &to, const Offsets<N, Index> &o, Index element, unsigned accesses, Index r,
+                              Index end, Index rows) {
 #pragma unroll
-    for (int k = 0; k < Items; ++k) {  // what is not wanted is read too: a load that may not happen would hold its registers twice
+    for (int k = 0; k < Items; ++k) {
       const Index row = kClamped && r + k * rows >= end ? end - 1 : r + k * rows;
       Offsets<N, Index> at = o;
       if constexpr (kRows == Rows::kApart) advance(at, p.mode[p.n_kept], row * Index(p.detail));
       else decode(at, p, p.n_kept, p.n_kept + p.n_folded, row);
-      load_pack<V, kRows != Rows::kAny, true>(x[k], p, at, 0, element, accesses);
-      position[k] = at.weight;
+      load_pack<V, kRows != Rows::kAny, true>(to.x[k], p, at, 0, element, accesses);
+      to.position[k] = at.weight;
     }
-    append_rows<F, Map, kRows == Rows::kApart, !kClamped>(p, s, x, position, [&](int k) { return r + k * rows < end; });
+  }
+  // These rows; clamped: but for those from end on.
+  template <Rows kRows, int Items, bool kClamped, class P>
+  TCU_DEVICE static void round(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, unsigned accesses, Index r,
+                               Index end, Index rows) {
+    Loads<Items> these;
+    load<kRows, kClamped>(p, these, o, element, accesses, r, end, rows);
+    append_rows<F, Map, kRows == Rows::kApart, !kClamped>(p, s, these.x, these.position, [&](int k) { return r + k * rows < end; });
+  }
+  // Whole rounds of rows r, r + rows, ..., each read while the one before it is appended. From where on rows are left.
+  template <Rows kRows, class P>
+  TCU_DEVICE static Index rounds_ahead(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, unsigned accesses, Index r,
+                                       Index end, Index rows) {
+    constexpr int Items = V * largest_of<typename Map::Inputs>::bytes > 8 ? kItems / 2 : kItems;  // of two rounds there are registers for
+    if (r + (Items - 1) * rows >= end) return r;
+    Loads<Items> these, next;
+    const auto append = [&] {
+      append_rows<F, Map, kRows == Rows::kApart, true>(p, s, these.x, these.position, [](int) { return true; });
+    };
+    load<kRows, false>(p, these, o, element, accesses, r, end, rows);
+#pragma unroll 1
+    for (r += Items * rows; r + (Items - 1) * rows < end; r += Items * rows) {
+      load<kRows, false>(p, next, o, element, accesses, r, end, rows);
+      append();
+      these = next;
+    }
+    append();
+    return r;
   }
   // Rows begin + y, begin + y + rows, ... of the V outputs whose inputs start at element `element` of the fastest mode, `Items`
   // in flight. kApart: there is one R mode, so that a row is a step from the one before, and elements come in the order of their
@@ -60,8 +93,12 @@ struct reduce_strided {
   TCU_DEVICE static void rows_of(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, unsigned accesses,
                                  Index begin, Index end, Index y, Index rows) {
     Index r = begin + y;
+    if constexpr (kAhead && kRows == Rows::kApart) {
+      r = rounds_ahead<kRows>(p, s, o, element, accesses, r, end, rows);
+    } else {
 #pragma unroll 1
-    for (; r + (Items - 1) * rows < end; r += Items * rows) round<kRows, Items, false>(p, s, o, element, accesses, r, end, rows);
+      for (; r + (Items - 1) * rows < end; r += Items * rows) round<kRows, Items, false>(p, s, o, element, accesses, r, end, rows);
+    }
     if (Items > 4 && r + 3 * rows < end) {
       round<kRows, 4, false>(p, s, o, element, accesses, r, end, rows);
       r += 4 * rows;
@@ -309,12 +346,15 @@ struct ReduceStrided {
   // several to read. At most `most`: all of the block, or so many that there is an output for a thread. Where that is work for fewer
   // than `blocks`: as few as read 32 bytes, and no row without one to read; where 256 bytes leave two for each, these.
   // Where rows are cut into parts (one block), 128 bytes do for 16 MB, for the wider a tile the longer takes what its parts leave (variances
-  // of (840, 3176) bfloat16 over the second mode on an H200: 11.6 us, 8.4 of tiles of 128 bytes).
+  // of (840, 3176) bfloat16 over the second mode on an H200: 11.6 us, 8.4 of tiles of 128 bytes). Where that is little of the time 512 are read
+  // faster (sums of 1024 x 65536 and 128 x 5079670 float32 on an H100: 93.7 and 866 us, 91.4 and 844 of 512 bytes; 128 x 2^17 26.0 and 28.1).
   static int lanes_for(const Problem &p, int most, int blocks = 1) {
     const int v = vector(p);
     const int64_t all = vectors(p), reduced = p.reduced();
     const bool apart = together(p) == 1, brief = blocks == 1 && p.bytes() < 16 << 20;
-    int bytes = v, least = 128;
+    const int64_t wide = all * v * bytes_of(p.in[0]) / 512;  // tiles of 512 bytes
+    const bool long_parts = blocks == 1 && wide < 64 && p.bytes() >= 64 << 20 && wide * p.bytes() >= 1 << 30 && state_bytes(p) <= 8;
+    int bytes = v, least = apart && long_parts ? 512 : 128;
     for (int k = 1; k <= p.n_inputs; ++k) {
       bytes = std::max(bytes, v * bytes_of(p.in[k - 1]));
       for (int m = 1; m < p.modes.size(); ++m)
@@ -332,11 +372,13 @@ struct ReduceStrided {
   // Rows that are read as one are one tile.
   static int own_lanes(const Problem &p, const Device &d) { return lanes_for(p, kThreads, together(p) > 1 ? 1 : d.processors); }
   // Whether a thread reads so many rows one after another, and blocks are so few or so narrow, that parts pay. Parts of several numbers cost
-  // more (variances and logsumexp of 4096 x 4096 float32 over the slow mode, rows of 64 bytes, H200: 21.5 us, without parts 20.4).
+  // more, and those that are read ahead wait less (variances of 4096 x 4096 over the slow mode, float32 and float16, rows of 64 and 32 bytes, H100:
+  // 27.9, 17.3 us, without parts 26.8, 16.1).
   static bool waits(const Problem &p, const Device &d) {
     const int64_t lanes = own_lanes(p, d);
     const int64_t rows = p.reduced() / together(p) * lanes * p.n_inputs / kThreads, blocks = ceil_div(vectors(p), lanes);
-    const bool narrow = lanes * vector(p) * bytes_of(p.in[0]) < (state_bytes(p) > 8 ? 64 : 128);  // pieces that are no lines of memory
+    const int least = state_bytes(p) <= 8 ? 128 : state_bytes(p) <= 16 ? 32 : 64;
+    const bool narrow = lanes * vector(p) * bytes_of(p.in[0]) < least;  // pieces that are no lines of memory
     return blocks < (rows >= 192 || narrow ? 2 : 1) * d.processors && rows >= 18;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {

@@ -133,9 +133,10 @@ struct ScanCluster {
   static bool suits(const Problem &p, const Device &d) {
     if (!ScanLines::contiguous(p)) return reads_across(p, d);
     const LaunchConfig c = configure(p, d);
-    // Of lines that are no whole pieces, with no gaps between them, only few that a tile would hold: of eight random problems this row was
-    // faster in all, 0.54 to 0.92 of the time (H100 and H200).
-    if (!whole(p) && ScanTiles::dense(p)) return ScanTiles::accepts(p, d) && c.grid * c.block <= int64_t(d.processors) * 512;
+    // Of lines that are no whole pieces, with no gaps between them, only few that a tile would hold, or for 8192 threads: of eight random
+    // problems this row was faster in all, 0.54 to 0.92 of the time; of longer lines in two of three, 0.62 to 1.01 (H100 and H200).
+    const bool few = ScanTiles::accepts(p, d) || c.detail * c.block <= 8192;
+    if (!whole(p) && ScanTiles::dense(p)) return few && c.grid * c.block <= int64_t(d.processors) * 512;
     if (pieces_of_line(p) < 48) return false;
     const int64_t has = c.detail * c.block * c.variant, threads = c.grid * c.block;
     const bool idle = 2 * has > 3 * pieces_of_line(p);
