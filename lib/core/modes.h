@@ -65,8 +65,9 @@ class Modes {
   std::unique_ptr<Mode[]> many_;
 };
 
-// Drops modes of extent 1 (an S mode stays, behind the others: its lines lie side by side, whatever its stride), orders the rest from the
-// fastest to the slowest, and merges neighbours of one role that are contiguous with each other for every operand. `lead` lists operands by how much their order counts.
+// Drops modes of extent 1 (an S mode stays, behind the others: its lines lie side by side, whatever its stride), orders the rest
+// from the fastest to the slowest, and merges neighbours of one role that are contiguous with each other for every operand.
+// `lead` lists operands by how much their order counts.
 void canonicalize(Modes &modes, int n_operands, const int *lead, int n_lead);
 
 }  // namespace tcu

@@ -465,6 +465,7 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
   // lines of one step lie side by side, whatever their stride
   CHECK(row(DType::bf16, {1, 5000000}, {1, 1}, 0) == "scan.short");
   CHECK(row(DType::bf16, {3000, 1, 9000}, {1, 3000, 3000}, 1) == "scan.short");
+  CHECK(row(DType::i8, {40, 1, 2991493}, {1, 119659720, 40}, 1) == "scan.short");  // no words for scan.columns to copy
   // the other way round: some hundred lines are a cluster's each, of a block
   CHECK(row(DType::bf16, {1241, 488}, {488, 1}, 1) == "scan.cluster");
   CHECK(row(DType::bf16, {12410, 488}, {488, 1}, 1) == "scan.general");

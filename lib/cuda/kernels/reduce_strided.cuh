@@ -377,7 +377,8 @@ struct ReduceStrided {
   static bool waits(const Problem &p, const Device &d) {
     const int64_t lanes = own_lanes(p, d);
     const int64_t rows = p.reduced() / together(p) * lanes * p.n_inputs / kThreads, blocks = ceil_div(vectors(p), lanes);
-    const int least = state_bytes(p) <= 8 ? 128 : state_bytes(p) <= 16 ? 32 : 64;
+    const bool ahead = appends(p) && bytes_of(p.acc) <= 4 && state_bytes(p) > 2 * bytes_of(p.acc);  // kAhead; of float64 64 bytes are better
+    const int least = ahead ? 32 : state_bytes(p) > 8 ? 64 : 128;
     const bool narrow = lanes * vector(p) * bytes_of(p.in[0]) < least;  // pieces that are no lines of memory
     return blocks < (rows >= 192 || narrow ? 2 : 1) * d.processors && rows >= 18;
   }

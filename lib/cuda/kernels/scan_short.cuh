@@ -61,7 +61,7 @@ struct scan_short {
 #endif
 
 #if !defined(__CUDACC__)
-#include "cuda/row.h"
+#include "kernels/scan_columns.cuh"
 
 namespace tcu::cuda::rows {
 
@@ -73,8 +73,8 @@ struct ScanShort {
     const int v = vector_of(p, true);
     return p.modes[0].stride[0] == 1 && rows_aligned(p, 0, 0, v) && !jumps_along(p, p.modes[0]) ? v : 1;
   }
-  // Not for one or two steps of single bytes of long rows that come from the memory: scan.columns moves these in words (H200, 191 MB,
-  // one step: 91 us for 454; but 309 MB, four steps: 350 for 244).
+  // Not for one or two steps of single bytes of long rows that come from the memory, where scan.columns moves these in words (H200, 191 MB,
+  // one step: 91 us for 454; but 309 MB, four steps: 350 for 244; and 240 MB that are no words 568, by scan.lines 1269).
   static bool suits(const Problem &p, const Device &d) {
     // Not lines that are rows of out, of which a thread writes its own an element at a time (409,816 of 15 int32 on an H200: 188 us, by
     // scan.general 50), but for very short ones: of 8 steps, or 3 where all is 8 MB and more (of three random problems of 4 to 8 steps
@@ -82,7 +82,7 @@ struct ScanShort {
     const Mode &s = *fastest(p, Role::S);
     if (s.stride[0] == 1 && s.extent > (p.bytes() < 8 << 20 ? 8 : 3)) return false;
     const bool others = s.extent > 2 || p.modes[0].extent < 1024 || p.bytes() < d.l2_bytes / 2;
-    return others || vector_of(p, true) < 16 || vector(p) > 1;
+    return others || vector_of(p, true) < 16 || vector(p) > 1 || !ScanColumns::accepts(p, d) || !ScanColumns::shape(p, d).by_machine;
   }
   static LaunchConfig configure(const Problem &p, const Device &) {
     LaunchConfig c;
