@@ -26,6 +26,7 @@
 #include "kernels/reduce_tcu_segmented.cuh"
 #include "kernels/reduce_tcu_staged.cuh"
 #include "kernels/reduce_tcu_strided.cuh"
+#include "kernels/reduce_tiles.cuh"
 #include "kernels/reduce_virtual.cuh"
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_along.cuh"
@@ -214,6 +215,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceTcuStaged>("reduce.tcu.staged", Family::reduce),
     row<rows::ReduceTcuSegmented>("reduce.tcu.segmented", Family::reduce),
     row<rows::ReduceTcuStrided>("reduce.tcu.strided", Family::reduce),
+    row<rows::ReduceTiles>("reduce.tiles", Family::reduce),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),
     row<rows::ReduceChannels>("reduce.channels", Family::reduce),
     row<rows::ReduceShifted>("reduce.shifted", Family::reduce),

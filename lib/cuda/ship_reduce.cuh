@@ -14,6 +14,7 @@
 #include "kernels/reduce_tcu_segmented.cuh"
 #include "kernels/reduce_tcu_staged.cuh"
 #include "kernels/reduce_tcu_strided.cuh"
+#include "kernels/reduce_tiles.cuh"
 #include "kernels/segmented_balanced.cuh"
 #include "kernels/segmented_general.cuh"
 
@@ -25,7 +26,12 @@ void ship_channels(ShippedTable &t, const char *op, const std::shared_ptr<const 
     t.add("reduce_channels", {std::string("fold::") + op, text_of<Acc>(), text_of<Out>(), "int32_t"}, expr, {in},
           kernel_address<&entry<reduce_channels<Map, Op_, Acc, Out, int32_t>>>());
 }
-// kMuchUsed: for tcu_segmented_reduce, 'R K R' and channels too.
+template <class Op_, class Acc, class Out, class Map>
+void ship_tiles(ShippedTable &t, const char *op, const std::shared_ptr<const Expr> &expr, DType in) {
+  t.add("reduce_tiles", {std::string("fold::") + op, text_of<Acc>(), text_of<Out>(), "int32_t"}, expr, {in},
+        kernel_address<&entry<reduce_tiles<Map, Op_, Acc, Out, int32_t>>>());
+}
+// kMuchUsed: for tcu_segmented_reduce, 'R K R', tiles of it and channels too.
 template <class Op_, class Acc, class Out, bool kMuchUsed, class Map>
 void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const Expr> &expr, DType in) {
   const std::string fold = std::string("fold::") + op, acc = text_of<Acc>(), out = text_of<Out>(), index = "int32_t";
@@ -50,6 +56,7 @@ void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const E
         kernel_address<&entry<reduce_general<Map, Op_, Acc, Out, int32_t>>>());
   if constexpr (kMuchUsed) {
     ship_channels<Op_, Acc, Out, Map>(t, op, expr, in);
+    ship_tiles<Op_, Acc, Out, Map>(t, op, expr, in);
     t.add("reduce_rows", {fold, acc, out, index, "0u", "false"}, expr, {in},
           kernel_address<&entry<reduce_rows<Map, Op_, Acc, Out, int32_t, 0, false>>>());
     t.add("reduce_scattered", {fold, acc, out, index}, expr, {in},

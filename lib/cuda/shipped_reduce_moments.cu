@@ -8,6 +8,7 @@ void ship_moments(ShippedTable &t) {
   ship_fold<fold::var, In, A, In, false>(t, "var");  // of std too
   ship_fold<fold::logsumexp, In, A, In, false>(t, "logsumexp");
   ship_channels<fold::var, A, In, Identity<In>>(t, "var", Expr::identity(), dtype_of<In>::value);
+  ship_tiles<fold::var, A, In, Identity<In>>(t, "var", Expr::identity(), dtype_of<In>::value);
 }
 }  // namespace
 void ship_reduce_moments(ShippedTable &t) {

@@ -84,6 +84,13 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {9, 560, 2, 3}, {1, 3}, true, runs);
     run_case(rng, c, {4, 2100, 2, 3}, {1, 3}, true, runs);
     run_case(rng, c, {8300, 3, 5}, {0, 2}, true, runs);
+    // reduce.tiles: all outputs of a step and some of them, in parts, several runs, more columns than threads, steps that begin anywhere
+    run_case(rng, c, {7, 64, 333}, {0, 2}, true, runs);
+    run_case(rng, c, {5, 3, 4001}, {0, 2}, support::chance(rng, 50), runs);
+    run_case(rng, c, {49, 40, 61}, {0, 2}, true, runs);
+    run_case(rng, c, {3, 250, 37, 2, 3}, {0, 2, 4}, true, runs);
+    run_case(rng, c, {16, 96, 50}, {0, 2}, true, runs);
+    run_case(rng, c, {9, 33, 20, 11}, {0, 2}, true, runs);
   });
   // short segments of whole vectors and not, and rows of them that are shorter than a block is wide
   for_cases(rng, cases, [&](const Case &c) {

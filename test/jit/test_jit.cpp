@@ -424,7 +424,11 @@ TEST_CASE("rows: a cluster's lines are those that all begin at once, on a device
   CHECK(across(DType::f32, {248, 100}) == "scan.cluster");
   CHECK(across(DType::f32, {400, 100}) != "scan.cluster");      // few steps of more lines
   CHECK(across(DType::f32, {248, 20}) != "scan.cluster");       // very few
-  CHECK(across(DType::bf16, {98, 5361}) == "scan.cluster");     // rows that are no words of 16 bytes
+  CHECK(across(DType::bf16, {301, 1700}) == "scan.cluster");    // long rows that are no words of 16 bytes
+  CHECK(across(DType::bf16, {98, 5361}) == "scan.columns");     // that are short, or of much: copied whole
+  CHECK(across(DType::f16, {301, 2000, 100}) == "scan.columns");
+  CHECK(across(DType::f16, {301, 600, 34}) == "scan.lines");
+  CHECK(across(DType::i8, {1396, 2, 8505}) == "scan.short");
   CHECK(across(DType::bf16, {96, 5361}) == "scan.columns");
   CHECK(across(DType::bf16, {118, 38896}) == "scan.columns");   // too much for so few in a nanosecond
   CHECK(across(DType::f16, {7644, 754}) == "scan.lines");       // rows that begin anywhere, copied an element at a time
@@ -516,6 +520,29 @@ TEST_CASE("rows: reductions between the few channels of many elements") {
   CHECK(row(DType::f32, {8, 1536, 8000}) == "reduce.strided");      // and would not
   CHECK(row(DType::f32, {16, 50000, 200}) == "reduce.split");       // rows of 64 bytes
   CHECK(row(DType::f32, {2, 1 << 23}) == "reduce.split");           // several rows as one
+}
+
+TEST_CASE("rows: short rows of what is kept, again and again") {
+  const auto row = [](DType d, const Sizes &extents) {
+    Sizes kept = extents;
+    kept[0] = kept[2] = 1;
+    Call call;
+    const Problem p = call.tensor(d, kept).tensor(d, extents).expr({Node::input(0)}).reduce(ReduceOp::sum, {0, 2});
+    Device device = NoBackend().device();
+    device.major = 9, device.processors = 132;
+    return std::string(choose(cuda::registry(), p, device)->name);
+  };
+  CHECK(row(DType::f16, {7, 512, 7000}) == "reduce.tiles");
+  CHECK(row(DType::f16, {49, 512, 256}) == "reduce.tiles");
+  CHECK(row(DType::f32, {5, 3, 100000}) == "reduce.tiles");
+  CHECK(row(DType::i8, {49, 64, 30000}) == "reduce.tiles");
+  CHECK(row(DType::f32, {7, 250, 14000}) == "reduce.tiles");        // steps that are no words
+  CHECK(row(DType::f32, {7, 4001, 1000}) != "reduce.tiles");        // nor can some of their outputs be copied
+  CHECK(row(DType::f16, {7, 64, 20, 1000}) == "reduce.tiles");      // again for every output of a slow mode
+  CHECK(row(DType::f16, {7, 64, 5, 4000}) != "reduce.tiles");       // of small tiles
+  CHECK(row(DType::f16, {56, 64, 14000}) != "reduce.tiles");        // whole vectors
+  CHECK(row(DType::f32, {49, 16, 100}) != "reduce.tiles");          // little
+  CHECK(row(DType::f32, {200, 16, 10000}) != "reduce.tiles");       // rows that are long enough
 }
 
 TEST_CASE("jit: constants and scalars are not part of the code") {

@@ -11,11 +11,11 @@ TCU_DEVICE void make_barrier(uint64_t *barrier) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" : : "r"(unsigned(__cvta_generic_to_shared(barrier))) : "memory");
   asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
 }
-TCU_DEVICE void await_barrier(uint64_t *barrier) {
+TCU_DEVICE void await_barrier(uint64_t *barrier, unsigned parity = 0) {
   unsigned there = 0;
   while (!there)
     asm volatile("{ .reg .pred q; mbarrier.try_wait.parity.shared::cta.b64 q, [%1], %2; selp.u32 %0, 1, 0, q; }"
-                 : "=r"(there) : "r"(unsigned(__cvta_generic_to_shared(barrier))), "r"(0) : "memory");
+                 : "=r"(there) : "r"(unsigned(__cvta_generic_to_shared(barrier))), "r"(parity) : "memory");
 }
 TCU_DEVICE void ask_for(void *to, const void *from, int bytes, uint64_t *barrier, bool streamed) {
   const unsigned at = unsigned(__cvta_generic_to_shared(to)), arrived = unsigned(__cvta_generic_to_shared(barrier));
@@ -63,8 +63,9 @@ TCU_DEVICE void fill_shared(uint4 *to, const void *from, int bytes, bool streame
 #endif
 }
 
-// Several such copies that are waited for together, each a multiple of 16 bytes. All threads of the block call, once in a kernel; what they
-// wrote to shared memory before they wait, or asked to be copied there (copy_ahead), is there as well.
+// Several such copies that are waited for together, each a multiple of 16 bytes. All threads of the block call; what they wrote to shared
+// memory before they wait, or asked to be copied there (copy_ahead), is there as well. Once in a kernel, or again and again: then with 0 and
+// 1 in turn, and a barrier of the block before what was copied is written over.
 class Arrival {
   uint64_t *barrier;  // in shared memory
 
@@ -105,7 +106,7 @@ class Arrival {
     __syncthreads();
 #endif
   }
-  TCU_DEVICE void wait() const {
+  TCU_DEVICE void wait([[maybe_unused]] unsigned parity = 0) const {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
     if (threadIdx.x == 0)
       asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(unsigned(__cvta_generic_to_shared(barrier))) : "memory");
@@ -114,7 +115,7 @@ class Arrival {
     await_copies<0>();
     __syncthreads();  // who waits finds the barrier made
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
-    await_barrier(barrier);
+    await_barrier(barrier, parity);
 #endif
   }
 };

@@ -23,10 +23,11 @@
 namespace tcu::cuda {
 inline constexpr int kColumnBlock = 128;  // threads
 #if defined(TCU_EMULATOR)
-inline constexpr int kColumnBytes = 4096, kManyStrips = 2;  // so that a small test has many tiles, and both ways
+inline constexpr int kColumnBytes = 4096, kManyStrips = 2, kManyBytes = 4096;  // so that a small test has many tiles, and both ways
 #else
 inline constexpr int kColumnBytes = 26 << 10;  // of a tile: eight of them find room
 inline constexpr int kManyStrips = 32;         // so many pass on what comes before the next tile
+inline constexpr int kManyBytes = 48 << 20;    // of operands that keep tiles of many columns busy
 #endif
 inline constexpr int kFullStrips = 8 * kManyStrips;  // so many hardly wait for each other
 // Words in a column's ring, a power of two. Where blocks look back no tile is to wait for a place. Where tiles pass on, several if they wait,
@@ -54,7 +55,6 @@ struct scan_columns {
   using Inputs = typename Map::Inputs;
   static constexpr int kResident = 4;  // of kThreads: twice as many of kColumnBlock
   static constexpr int kWarps = kColumnBlock / 32;
-  static constexpr bool kWide = V == 1 && sizeof(Out) == 1;  // a row may have more columns than the block threads (kWholeRow)
   static constexpr int kSteps = sizeof(State) > 4 ? 2 : 4;  // of a thread at once: what is spilled goes to the L2 cache, a tenth of the time
 
   // What comes before every tile, in `each` columns (a power of two) from `first_column` on. Threads lie across the columns; what is
@@ -158,7 +158,7 @@ struct scan_columns {
     if (looks_back) {
       const unsigned lookers = unsigned((ring.columns + p.detail - 1) / p.detail);
       if (block < lookers) {
-        if (p.detail < 32) look_back<1>(p, ring, p.detail, int64_t(block) * p.detail, tiles, shared);
+        if (p.detail < 4) look_back<1>(p, ring, p.detail, int64_t(block) * p.detail, tiles, shared);
         else look_back<4>(p, ring, p.detail, int64_t(block) * p.detail, tiles, shared);
         return;
       }
@@ -236,23 +236,15 @@ struct scan_columns {
         down(static_cast<Out *>(p.out) + (o.out + at.column + first * along + x * V), reverse ? -along : along);
     };
 
-    if (tiles == 1 && groups * rows == 1) {  // nobody else has steps of these columns
-#pragma unroll 1
-      for (int i = x; i < across; i += kColumnBlock) {
-        State acc[V];
-#pragma unroll
-        for (int v = 0; v < V; ++v) acc[v] = F::start(p);
-        scan(i, acc);
-      }
-    } else {
-      State *const totals = reinterpret_cast<State *>(data.end()), *const earlier = totals + groups * width;  // of groups; of tiles before
-      State upto[V], below[V];
-      int i = x;
-#pragma unroll 1
-      do {  // once, but where a row is wider than the block; nobody else has steps of these columns then
+    // Nobody else has steps of a thread's columns, of which there may be several.
+    const bool alone = across > kColumnBlock || (tiles == 1 && groups * rows == 1);
+    State *const totals = reinterpret_cast<State *>(data.end()), *const earlier = totals + groups * width;  // of groups; of tiles before
+    State below[V];  // the runs before a thread's in its group
+    if (tiles > 1 || !alone) {
+      const auto add_up = [&](int x, State (&upto)[V]) {
 #pragma unroll
         for (int v = 0; v < V; ++v) upto[v] = F::identity();
-        int k = place(i, from);
+        int k = place(x, from);
 #pragma unroll kSteps
         for (int row = from; row < to; ++row, k += step) {
           State e[V];
@@ -260,6 +252,17 @@ struct scan_columns {
 #pragma unroll
           for (int v = 0; v < V; ++v) upto[v] = F::combine(upto[v], e[v]);
         }
+      };
+      const auto put_total = [&](int x, const State (&upto)[V]) {
+#pragma unroll
+        for (int v = 0; v < V; ++v) totals[group * width + x * V + v] = upto[v];
+      };
+      State upto[V];
+      if (alone) {
+#pragma unroll 1
+        for (int i = x; i < across; i += kColumnBlock) add_up(i, upto), put_total(i, upto);
+      } else {
+        add_up(x, upto);
 #pragma unroll 1
         for (int h = 1; h < rows; h *= 2) {
 #pragma unroll
@@ -268,16 +271,10 @@ struct scan_columns {
           for (int v = 0; v < V; ++v)
             if (y >= h) upto[v] = F::combine(below[v], upto[v]);
         }
-        if (!kWide || rows > 1) {
 #pragma unroll
-          for (int v = 0; v < V; ++v) below[v] = shuffle_up(upto[v], across < 32 ? across : 0, 32);
-        }
-        if (y == rows - 1 && !idle) {
-#pragma unroll
-          for (int v = 0; v < V; ++v) totals[group * width + i * V + v] = upto[v];
-        }
-        i += kColumnBlock;
-      } while (kWide && i < across);
+        for (int v = 0; v < V; ++v) below[v] = shuffle_up(upto[v], across < 32 ? across : 0, 32);
+        if (y == rows - 1 && !idle) put_total(x, upto);
+      }
       __syncthreads();
 #pragma unroll 1
       for (int c = int(threadIdx.x); c < width; c += kColumnBlock) {
@@ -290,22 +287,24 @@ struct scan_columns {
                      ring.pass_on(tile, tiles, column, total, init);
       }
       __syncthreads();
-      if (!idle) {
-        i = x;
+    }
+    State acc[V];
+    if (alone) {
 #pragma unroll 1
-        do {
-          State acc[V];
+      for (int i = x; i < across; i += kColumnBlock) {
 #pragma unroll
-          for (int v = 0; v < V; ++v) {
-            acc[v] = earlier[i * V + v];
-#pragma unroll 1
-            for (int g = 0; g < group; ++g) acc[v] = F::combine(acc[v], totals[g * width + i * V + v]);
-            if (y > 0) acc[v] = F::combine(acc[v], below[v]);
-          }
-          scan(i, acc);
-          i += kColumnBlock;
-        } while (kWide && i < across);
+        for (int v = 0; v < V; ++v) acc[v] = tiles == 1 ? F::start(p) : earlier[i * V + v];
+        scan(i, acc);
       }
+    } else if (!idle) {
+#pragma unroll
+      for (int v = 0; v < V; ++v) {
+        acc[v] = earlier[x * V + v];
+#pragma unroll 1
+        for (int g = 0; g < group; ++g) acc[v] = F::combine(acc[v], totals[g * width + x * V + v]);
+        if (y > 0) acc[v] = F::combine(acc[v], below[v]);
+      }
+      scan(x, acc);
     }
     if (!p.reads_out() && !p.at_once()) {
       data.drain(p, o.out, at);
@@ -323,11 +322,12 @@ struct scan_columns {
 namespace tcu::cuda::rows {
 
 struct ScanColumns {
-  static constexpr int kWholeRow = 192;  // bytes of a row, up to which a tile has all of it
+  static constexpr int kWholeRow = 192;  // bytes of a row, up to which a tile always has all of it
   struct Shape {
     int64_t width, height, tiles, strips;
     int vector, across, detail, shared_bytes;
     bool by_machine;  // all operands' tiles are copied so
+    bool ragged;      // long rows, whole all the same
     bool at_once;     // results go to memory from registers
   };
   // Whether the operand is contiguous across, and a tile's rows, where they do not follow each other, are whole words of 16 bytes.
@@ -351,16 +351,23 @@ struct ScanColumns {
     const bool several = p.n_inputs > 1;
     bool flat = true, aligned = true, narrow = false;
     for (int k = 0; k <= p.n_inputs; ++k) flat &= along.stride[k] == extent, aligned &= in_16(p, k);
-    // All of a row, where it is short; else strips of it, of 256 bytes of each operand, or 128 where there would be few: copies of 128
-    // bytes move 6 % less in the same time.
+    // All of a row, where it is short, or is no whole lines of memory: the machine copies such a tile at one go, wherever it begins. But what
+    // comes before a tile of many columns is long in coming, so there is to be much of it, and of long rows many strips. Else strips of a row,
+    // of 256 bytes of each operand, or 128 where there would be few: copies of 128 bytes move 6 % less in the same time.
     const auto strips_of = [&](int64_t width) { return ceil_div(extent, width) * outer; };
-    if (extent * widest <= kWholeRow) s.width = extent;
+    const int64_t row = extent * widest;
+    const bool fits = flat && (extent <= kColumnBlock || !aligned || extent % full != 0 || extent <= kColumnBlock * full);
+    const bool big = p.bytes() >= kManyBytes, apart = !aligned || extent * least % 16 != 0;
+    s.ragged = fits && row > kWholeRow && row % 128 != 0 &&
+               (row <= 512 ? big || (apart && widest < 8) : big && row <= std::min<int64_t>(2048, 2 * kManyStrips * outer));
+    if (row <= kWholeRow || s.ragged || (fits && row <= 512 && extent <= kColumnBlock && outer >= kFullStrips)) s.width = extent;
     else flat = false, s.width = std::min(256 / least, 512 / widest), narrow = strips_of(s.width) < kManyStrips, s.width /= narrow ? 2 : 1;
     s.by_machine = true;
     for (int k = 0; k <= p.n_inputs; ++k) s.by_machine &= by_machine(p, k, flat);
     s.vector = s.width % full == 0 && (!flat || aligned) ? full : 1;
     const int64_t strips = strips_of(s.width), columns = strips * s.width;
-    const bool looks_back = strips < kManyStrips && lookers(columns, d) > 0;
+    const int looked_for = strips < kManyStrips ? lookers(columns, strips, state, d) : 0;
+    const bool looks_back = looked_for > 0;
 
     // With few strips tiles are larger, lest those that look back, or pass on, fall behind; and where elements are several inputs'.
     const bool sooner = looks_back ? s.width * widest >= 64 : several || strips < 2 * kFullStrips;
@@ -387,7 +394,7 @@ struct ScanColumns {
       if (whole && s.across >= 8) s.height = ceil_div(n, s.tiles);  // all as high
     }
     s.strips = strips_of(s.width);
-    if (s.tiles > 1 && looks_back) s.detail = lookers(columns, d);
+    if (s.tiles > 1) s.detail = looked_for;
     const int64_t elements = s.width * s.height;
     bool has_out = false;
     for (int i = 0; i < p.n_inputs; ++i) {
@@ -399,14 +406,16 @@ struct ScanColumns {
     if (looks_back) s.shared_bytes = std::max(s.shared_bytes, 2 * kColumnBlock * (state + 4) + 16);
     return s;
   }
-  // Columns for each block that looks back, so that these are resident together and leave most of the device to the others; 0: too many.
-  static int lookers(int64_t columns, [[maybe_unused]] const Device &d) {
+  // Columns for each block that looks back, a power of two: so many that such blocks are few, for a tile waits for the slowest of them, and
+  // so few that each asks for enough tiles at once. They are resident together and leave most of the device to the others; 0: too many.
+  static int lookers(int64_t columns, int64_t strips, int state, [[maybe_unused]] const Device &d) {
 #if defined(TCU_EMULATOR)
     const int most = 1;
 #else
     const int most = d.processors / 2;
 #endif
-    int each = 1;
+    int each = columns < 4 * std::max(state, 4) ? 1 : 4;
+    while (each > 1 && each < 32 && each * 16 <= columns && 2 * each * state <= 32 * strips) each *= 2;
     while (each <= kColumnBlock && ceil_div(columns, each) > most) each *= 2;
     return most > 0 && each <= kColumnBlock ? each : 0;
   }
@@ -430,8 +439,10 @@ struct ScanColumns {
     const int64_t n = fastest(p, Role::S)->extent;
     if (n > 720 || tall(p)) return false;
     // Tiles that the machine copies, of lines not so short: of eleven random problems up to 210 MB they were faster in ten, 0.63 to 1.00 (H100
-    // and H200); of (128, 4096, 512) over 3, 1 and 2 GB, not, 1.03 and 1.05.
-    if (n >= 192 && p.bytes() < 256 << 20 && shape(p, d).by_machine) return false;
+    // and H200); of (128, 4096, 512) over 3, 1 and 2 GB, not, 1.03 and 1.05. Whole rows that begin anywhere: bench/experiments/h100.md.
+    const Shape s = shape(p, d);
+    const bool many = n >= 24 * bytes_of(p.out) && s.strips >= 2 * kManyStrips && p.bytes() >= kManyBytes;
+    if (s.ragged ? many : s.by_machine && n >= 192 && p.bytes() < 256 << 20) return false;
     if (n > 288) return !whole_rows(p) && 2 * ScanLines::configure(p, d).grid >= d.processors;
     return vector_of(p, true) <= 4 || p.bytes() < 20 << 20;
   }

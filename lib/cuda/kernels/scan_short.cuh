@@ -82,7 +82,7 @@ struct ScanShort {
     const Mode &s = *fastest(p, Role::S);
     if (s.stride[0] == 1 && s.extent > (p.bytes() < 8 << 20 ? 8 : 3)) return false;
     const bool others = s.extent > 2 || p.modes[0].extent < 1024 || p.bytes() < d.l2_bytes / 2;
-    return others || vector_of(p, true) < 16 || vector(p) > 1 || !ScanColumns::accepts(p, d) || !ScanColumns::shape(p, d).by_machine;
+    return others || vector_of(p, true) < 16 || vector(p) > 1 || !ScanColumns::accepts(p, d) || !ScanColumns::suits(p, d);
   }
   static LaunchConfig configure(const Problem &p, const Device &) {
     LaunchConfig c;
