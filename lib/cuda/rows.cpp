@@ -18,6 +18,7 @@
 #include "kernels/reduce_channels.cuh"
 #include "kernels/reduce_contiguous.cuh"
 #include "kernels/reduce_general.cuh"
+#include "kernels/reduce_periods.cuh"
 #include "kernels/reduce_shifted.cuh"
 #include "kernels/reduce_small.cuh"
 #include "kernels/reduce_split.cuh"
@@ -216,6 +217,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceTcuSegmented>("reduce.tcu.segmented", Family::reduce),
     row<rows::ReduceTcuStrided>("reduce.tcu.strided", Family::reduce),
     row<rows::ReduceTiles>("reduce.tiles", Family::reduce),
+    row<rows::ReducePeriods>("reduce.periods", Family::reduce),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),
     row<rows::ReduceChannels>("reduce.channels", Family::reduce),
     row<rows::ReduceShifted>("reduce.shifted", Family::reduce),

@@ -4,6 +4,7 @@
 #include "kernels/reduce_channels.cuh"
 #include "kernels/reduce_contiguous.cuh"
 #include "kernels/reduce_general.cuh"
+#include "kernels/reduce_periods.cuh"
 #include "kernels/reduce_rows.cuh"
 #include "kernels/reduce_run.cuh"
 #include "kernels/reduce_scattered.cuh"
@@ -26,12 +27,15 @@ void ship_channels(ShippedTable &t, const char *op, const std::shared_ptr<const 
     t.add("reduce_channels", {std::string("fold::") + op, text_of<Acc>(), text_of<Out>(), "int32_t"}, expr, {in},
           kernel_address<&entry<reduce_channels<Map, Op_, Acc, Out, int32_t>>>());
 }
+// Short modes, wherever they begin.
 template <class Op_, class Acc, class Out, class Map>
 void ship_tiles(ShippedTable &t, const char *op, const std::shared_ptr<const Expr> &expr, DType in) {
   t.add("reduce_tiles", {std::string("fold::") + op, text_of<Acc>(), text_of<Out>(), "int32_t"}, expr, {in},
         kernel_address<&entry<reduce_tiles<Map, Op_, Acc, Out, int32_t>>>());
+  t.add("reduce_periods", {std::string("fold::") + op, text_of<Acc>(), text_of<Out>(), "int32_t"}, expr, {in},
+        kernel_address<&entry<reduce_periods<Map, Op_, Acc, Out, int32_t>>>());
 }
-// kMuchUsed: for tcu_segmented_reduce, 'R K R', tiles of it and channels too.
+// kMuchUsed: for tcu_segmented_reduce, 'R K R', tiles and periods of it and channels too.
 template <class Op_, class Acc, class Out, bool kMuchUsed, class Map>
 void ship_fold_of(ShippedTable &t, const char *op, const std::shared_ptr<const Expr> &expr, DType in) {
   const std::string fold = std::string("fold::") + op, acc = text_of<Acc>(), out = text_of<Out>(), index = "int32_t";

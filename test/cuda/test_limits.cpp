@@ -98,6 +98,20 @@ TEST_CASE("cuda: more than 2^31 elements", "[.][large]") {
     REQUIRE(tcu_copy(context(), totals.data(), memory[1], totals.size() * 8, nullptr) == TCU_OK);
     CHECK(totals == std::vector<int64_t>(totals.size(), table[1]));
   }
+  const int64_t pairs[] = {2, 5, 214748365}, five[] = {1, 5, 1};  // short rows of five outputs
+  const tcu_tensor_t planes{memory[0], pairs, nullptr, TCU_INT8, 3}, of_five{memory[1], five, nullptr, TCU_INT64, 3};
+  const int32_t around[] = {0, 2};
+  for (const auto &k : kernels("reduce")) {
+    INFO(k);
+    options.kernel = k.empty() ? nullptr : k.c_str();
+    const tcu_status_t status = tcu_reduce(context(), &of_five, TCU_REDUCE_SUM, nullptr, 1, &planes, 2, around, &options);
+    INFO(tcu_last_error());
+    if (status == TCU_ERROR_KERNEL && !k.empty() && k != "reduce.tiles") continue;
+    REQUIRE(status == TCU_OK);
+    std::vector<int64_t> totals(5);
+    REQUIRE(tcu_copy(context(), totals.data(), memory[1], totals.size() * 8, nullptr) == TCU_OK);
+    CHECK(totals == std::vector<int64_t>(5, 2 * pairs[2]));
+  }
   for (const auto &k : kernels("scan")) {
     if (k == "scan.general" || k == "scan.lines") continue;  // one warp for all of it
     INFO(k);

@@ -91,6 +91,9 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {3, 250, 37, 2, 3}, {0, 2, 4}, true, runs);
     run_case(rng, c, {16, 96, 50}, {0, 2}, true, runs);
     run_case(rng, c, {9, 33, 20, 11}, {0, 2}, true, runs);
+    // reduce.periods: one R mode and two, tiles of several periods
+    run_case(rng, c, {3, 5, 1201}, {1}, true, runs);
+    run_case(rng, c, {5, 3, 4, 601}, {0, 2}, true, runs);
   });
   // short segments of whole vectors and not, and rows of them that are shorter than a block is wide
   for_cases(rng, cases, [&](const Case &c) {

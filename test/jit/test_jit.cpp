@@ -543,6 +543,9 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(row(DType::f16, {56, 64, 14000}) != "reduce.tiles");        // whole vectors
   CHECK(row(DType::f32, {49, 16, 100}) != "reduce.tiles");          // little
   CHECK(row(DType::f32, {200, 16, 10000}) != "reduce.tiles");       // rows that are long enough
+  CHECK(row(DType::f16, {5, 17, 9, 65000}) == "reduce.periods");    // each period has all of its outputs' elements
+  CHECK(row(DType::f16, {16, 17, 9, 65000}) != "reduce.periods");   // whole vectors
+  CHECK(row(DType::f16, {5, 17, 9, 500}) != "reduce.periods");      // little
 }
 
 TEST_CASE("jit: constants and scalars are not part of the code") {

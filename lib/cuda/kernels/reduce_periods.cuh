@@ -1,0 +1,111 @@
+// reduce.periods: outputs of a few elements that lie between each other's, the same again and again ('K R K', 'R K R K'): the columns of
+// many small matrices, sums over the middle of three short modes.
+// A block copies p.detail periods, of some outputs each, to shared memory at once (device/bulk.cuh); a thread has an output, whose elements
+// it finds there by one or two R modes.
+#pragma once
+#include "device/append.cuh"
+#include "device/bulk.cuh"
+#include "kernels/reduce_staged.cuh"
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+template <class Map, class Op, class Acc, class Out, class Index>
+struct reduce_periods {
+  using T = first_of<typename Map::Inputs>;
+  using F = fold_t<Op, Acc, Index>;
+  using State = typename F::State;
+  static constexpr int V = kVector<Types<T>>, kResident = resident<F, 1>(8), kItems = 4;
+  static_assert(Map::Inputs::size == 1);
+
+  // n elements from `at` on, `step` from one to the next, whose positions are `weight` apart.
+  template <class P>
+  TCU_DEVICE static void add(const P &p, State (&s)[1], const T *at, int n, int step, Index position, Index weight) {
+    Pack<1, typename Map::Inputs> x[kItems];
+    Index where[kItems];
+    int i = 0;
+#pragma unroll 1
+    for (; i + kItems <= n; i += kItems) {
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) x[k].first = Raw<T, 1>::staged(at + (i + k) * step), where[k] = position + (i + k) * weight;
+      append_rows<F, Map, false, true>(p, s, x, where, [](int) { return true; });
+    }
+#pragma unroll 1
+    for (; i < n; ++i) {
+      x[0].first = Raw<T, 1>::staged(at + i * step);
+      s[0] = F::add(s[0], apply_at<Map>(p, x[0], 0), position + i * weight);
+    }
+  }
+
+  template <class P>
+  TCU_DEVICE static void run(const P &p) {
+    TCU_SHARED_LINES(uint4, lines, kStagedBytes / 16 + 7);
+    const auto &inner = p.mode[0], &outer = p.mode[1], &r = p.mode[2];
+    const int each = int(inner.extent), period = int(outer.in[0]), t = int(threadIdx.x);
+    const Index periods = Index(outer.extent), chunk = Index(p.detail), first = Index(blockIdx.x) * chunk;
+    const int here = int(periods - first < chunk ? periods - first : chunk), count = here * period, whole = count / V * V;
+    const T *const from = static_cast<const T *>(p.in[0]) + first * period;    // a multiple of 16 bytes
+    uint4 *const staged = lines + (reinterpret_cast<uint64_t>(from) / 16 & 7);  // at the same place of 128
+    T *const elements = reinterpret_cast<T *>(staged);
+    if (t < count - whole) elements[whole + t] = from[whole + t];
+    fill_shared(staged, from, whole * int(sizeof(T)), !p.floods());
+    const bool several = p.n_folded > 1;
+    const int rows = several ? int(p.mode[3].extent) : 1, apart = several ? int(p.mode[3].in[0]) : 0;
+    const Index weight = several ? Index(p.mode[3].weight) : 0;
+#pragma unroll 1
+    for (int i = t; i < here * each; i += kThreads) {
+      const int of = int(divide(Index(i), inner.divisor)), k = i - of * each;
+      State s[1] = {F::identity()};
+#pragma unroll 1
+      for (int row = 0; row < rows; ++row)
+        add(p, s, elements + of * period + k * int(inner.in[0]) + row * apart, int(r.extent), int(r.in[0]), row * weight, Index(r.weight));
+      store_result<F, Out>(p, (first + of) * Index(outer.out) + k * Index(inner.out), s[0], p.folded);
+    }
+  }
+};
+
+}  // namespace tcu::cuda
+#endif
+
+#if !defined(__CUDACC__)
+#include <numeric>
+
+namespace tcu::cuda::rows {
+
+struct ReducePeriods {
+  // Two K modes, the outer of which leads from a period to the next, and within it nothing but its outputs' elements.
+  static bool accepts(const Problem &p, const Device &) {
+    const int n = p.modes.size(), folded = p.modes.n_of(Role::R);
+    if (p.n_inputs != 1 || p.empty() || folded < 1 || folded > 2 || n - folded != 2 || p.modes[n - 1].role != Role::K) return false;
+    if ((1 << p.alignment[1]) < 16) return false;
+    int64_t period = 1;
+    for (const Mode &m : p.modes) {
+      if (m.stride[1] != period) return false;
+      if (&m != &p.modes[n - 1]) period *= m.extent;
+    }
+    return chunk(p) > 0 && periods(p) < INT32_MAX;
+  }
+  static int64_t period(const Problem &p) { return p.modes[p.modes.size() - 1].stride[1]; }
+  static int64_t periods(const Problem &p) { return p.modes[p.modes.size() - 1].extent; }
+  // After how many a period begins where 16 bytes do; and how many of these a tile has at most.
+  static int64_t unit(const Problem &p) { return 16 / std::gcd(int64_t(16), period(p) * bytes_of(p.in[0])); }
+  static int64_t chunk(const Problem &p) { return kStagedBytes / (period(p) * bytes_of(p.in[0])) / unit(p) * unit(p); }
+  // Of 105 random problems (H100) it was faster in 85, 0.24 to 0.97 of the time; of the others most are little, or whole vectors, which
+  // reduce.strided and reduce.contiguous read.
+  static bool suits(const Problem &p, const Device &) {
+    const Mode &fast = p.modes[0];
+    const int64_t outputs = chunk(p) * (p.kept() / periods(p));
+    return fast.extent * bytes_of(p.in[0]) % 16 != 0 && outputs >= 32 && p.bytes() >= 3 << 19;
+  }
+  static LaunchConfig configure(const Problem &p, const Device &d) {
+    LaunchConfig c;
+    const int64_t some = ceil_div(ceil_div(periods(p), int64_t(d.processors) * 8), unit(p)) * unit(p);  // for all blocks that find room
+    c.block = kThreads, c.detail = int(std::min(chunk(p), some)), c.floods = ReduceStaged::floods(p, d);
+    c.grid = ceil_div(periods(p), c.detail);
+    return c;
+  }
+  static Instance instance(const Problem &p, const LaunchConfig &) { return make_instance(p, "reduce_periods"); }
+};
+
+}  // namespace tcu::cuda::rows
+#endif
