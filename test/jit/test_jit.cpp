@@ -534,6 +534,7 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   };
   CHECK(row(DType::f16, {7, 512, 7000}) == "reduce.tiles");
   CHECK(row(DType::f16, {49, 512, 256}) == "reduce.tiles");
+  CHECK(row(DType::f32, {49, 512, 1000}) == "reduce.tiles");
   CHECK(row(DType::f32, {5, 3, 100000}) == "reduce.tiles");
   CHECK(row(DType::i8, {49, 64, 30000}) == "reduce.tiles");
   CHECK(row(DType::f32, {7, 250, 14000}) == "reduce.tiles");        // steps that are no words

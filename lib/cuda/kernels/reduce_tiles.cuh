@@ -223,7 +223,7 @@ struct ReduceTiles {
     if (p.modes[0].role != Role::R || s.steps < 16 || s.at_once * s.each * row < kRoom / 2) return false;
     if (row % 16 == 0 || size == 8) return row == 16 && p.bytes() >= 16 << 20;
     const int least = appends(p) ? (row <= 16 ? 4 : 16) : row <= 40 ? 1 : 8;  // MiB
-    return p.bytes() >= int64_t(least) << 20 && row <= (size == 1 ? 200 : 132);
+    return p.bytes() >= int64_t(least) << 20 && row <= (size == 1 || p.bytes() >= 64 << 20 ? 200 : 132);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const Shape s = shape(p);
