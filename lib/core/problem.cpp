@@ -423,16 +423,21 @@ bool is_empty_reduction(const Problem &p) {
          });
 }
 
+bool is_first_position(const Problem &p) {
+  return p.family == Family::reduce && p.modes.n_of(Role::R) == 0 && is_arg(p.op) && p.n_more == 0;
+}
 Problem as_fill(const Problem &p) {
   Problem f = p;
   f.family = Family::broadcast, f.op = ReduceOp::none;
   f.n_inputs = 0;
-  f.expr = std::make_shared<const Expr>(std::vector<Node>{Node::constant(p.acc, value_of_nothing(p.op, p.acc))});
-  f.element = p.acc;
+  f.acc = f.element = is_arg(p.op) ? DType::i64 : p.acc;
+  const Scalar value = is_arg(p.op) ? make_scalar(DType::i64, 0) : value_of_nothing(p.op, p.acc);
+  f.expr = std::make_shared<const Expr>(std::vector<Node>{Node::constant(f.acc, value)});
   int n = 0;
   for (const Mode &m : p.modes)
     if (m.role == Role::K) f.modes[n++] = m;
   f.modes.resize(n);
+  order_modes(f);
   return f;
 }
 
@@ -444,6 +449,28 @@ bool is_map(const Problem &p) {
 Problem as_map(const Problem &p) {
   Problem f = p;
   f.family = Family::broadcast, f.op = ReduceOp::none;
+  order_modes(f);
+  return f;
+}
+
+bool holds_elements(const Problem &p) {
+  const DType value = p.expr->is_identity() ? p.in[0] : compute_dtype(p.element);
+  return !p.gated() && !p.reads_out && kind_of(p.out) == kind_of(value) && promote(p.out, value) == p.out;
+}
+Problem as_map_to_out(const Problem &p) {
+  Problem f = p;
+  f.family = Family::broadcast, f.op = ReduceOp::none, f.scan = {};
+  f.acc = compute_dtype(p.element);
+  for (Mode &m : f.modes) m.role = Role::K;
+  order_modes(f);
+  return f;
+}
+Problem as_scan_of_out(const Problem &p) {
+  Problem f = p;
+  f.expr = Expr::identity();
+  f.n_inputs = 1, f.in[0] = f.element = p.out, f.alignment[1] = p.alignment[0];
+  f.in_place = true;
+  for (Mode &m : f.modes) m.stride[1] = m.stride[0];
   order_modes(f);
   return f;
 }

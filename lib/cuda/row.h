@@ -2,7 +2,7 @@
 //   accepts(Problem, Device), configure(Problem, Device), instance(Problem, LaunchConfig) and, if a row further down is the better one for
 //   some of what it accepts, suits(Problem, Device); and, if an execution is several launches of the one function,
 //   each_launch(Plan, f), which calls f(LaunchConfig) for each,
-// and rows.cpp turns it into a Kernel.
+// and rows.cpp turns it into a Kernel. One of several functions has prepare, launch and compiled in place of instance.
 #pragma once
 #include <algorithm>
 #include <initializer_list>

@@ -5,6 +5,7 @@
 #include "cuda/params.h"
 #include "cuda/row.h"
 #include "cuda/rows.h"
+#include "cuda/scan_copied.h"
 #include "kernels/broadcast_channels.cuh"
 #include "kernels/broadcast_dense.cuh"
 #include "kernels/broadcast_flat.cuh"
@@ -192,12 +193,16 @@ bool suits_broadcast(const Problem &p, const Device &d) {
 
 template <class Row>
 constexpr Kernel row(const char *name, Family family) {
-  bool (*suits)(const Problem &, const Device &) = nullptr;
-  if constexpr (requires { Row::suits; }) suits = Row::suits;
-  if (family == Family::broadcast && !std::is_same_v<Row, rows::BroadcastGeneral>) suits = suits_broadcast<Row>;
-  void (*launch)(const Plan &, const Execution &, Backend &) = launch_row;
-  if constexpr (requires { &Row::template each_launch<void (*)(const LaunchConfig &)>; }) launch = launch_each<Row>;
-  return {name, family, Row::accepts, Row::configure, prepare<Row>, launch, compiled, suits};
+  if constexpr (requires { Row::prepare; }) {
+    return {name, family, Row::accepts, Row::configure, Row::prepare, Row::launch, Row::compiled, Row::suits};
+  } else {
+    bool (*suits)(const Problem &, const Device &) = nullptr;
+    if constexpr (requires { Row::suits; }) suits = Row::suits;
+    if (family == Family::broadcast && !std::is_same_v<Row, rows::BroadcastGeneral>) suits = suits_broadcast<Row>;
+    void (*launch)(const Plan &, const Execution &, Backend &) = launch_row;
+    if constexpr (requires { &Row::template each_launch<void (*)(const LaunchConfig &)>; }) launch = launch_each<Row>;
+    return {name, family, Row::accepts, Row::configure, prepare<Row>, launch, compiled, suits};
+  }
 }
 
 constexpr Kernel table[] = {
@@ -229,6 +234,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceTcuRecurrence>("reduce.tcu.recurrence", Family::reduce),
     row<rows::ReduceTcuOnePass<false>>("reduce.tcu.single_pass", Family::reduce),
     row<rows::ReduceTcuOnePass<true>>("reduce.tcu.split", Family::reduce),
+    row<rows::ScanCopied>("scan.copied", Family::scan),
     row<rows::ScanCluster>("scan.cluster", Family::scan),
     row<rows::ScanTiles>("scan.tiles", Family::scan),
     row<rows::ScanStaged>("scan.staged", Family::scan),

@@ -9,12 +9,24 @@
 namespace tcu {
 
 Problem as_run(const Problem &asked, bool pinned) {
-  return is_empty_reduction(asked) ? as_fill(asked) : !pinned && is_map(asked) ? as_map(asked) : asked;
+  if (is_empty_reduction(asked) || (!pinned && is_first_position(asked))) return as_fill(asked);
+  return !pinned && is_map(asked) ? as_map(asked) : asked;
 }
 const Kernel *choose(std::span<const Kernel> rows, const Problem &p, const Device &d) {
   for (const Kernel &k : rows)
     if (k.family == p.family && k.accepts(p, d) && (!k.suits || k.suits(p, d))) return &k;
   return nullptr;
+}
+
+std::shared_ptr<const Plan> plan_on(const Kernel &row, const Problem &p, Backend &backend) {
+  const auto plan = std::make_shared<Plan>(p);
+  plan->post = p.op != ReduceOp::none && is_arg(p.op) ? DType::i64 : p.acc;
+  plan->row = int(&row - backend.kernels().data());
+  if (p.empty()) return plan;  // there is nothing to launch
+  plan->kernel = &row;
+  plan->config = row.configure(p, backend.device());
+  plan->prepared = row.prepare(p, plan->config, backend);
+  return plan;
 }
 
 Planner::Planner(std::unique_ptr<Backend> backend) : backend_(std::move(backend)), calls_(backend_->kernels().size()) {}
@@ -37,10 +49,10 @@ std::shared_ptr<const Plan> Planner::plan(const Problem &problem, const char *pi
 std::shared_ptr<const Plan> Planner::make(const Problem &asked, std::string_view pin) {
   const bool pinned = !pin.empty() && pin != kMeasured;
   const Problem p = as_run(asked, pinned);
-  if (pinned) return on_row(p, named(pin, p));
+  if (pinned) return plan_on(named(pin, p), p, *backend_);
   const Kernel *chosen = choose(backend_->kernels(), p, backend_->device());
   if (!chosen) fail(Code::internal, "no kernel takes %s '%s'", name_of(p.family), p.pattern().c_str());
-  return pin == kMeasured && !p.empty() && p.family != Family::segmented ? measured(p, *chosen) : on_row(p, *chosen);
+  return pin == kMeasured && !p.empty() && p.family != Family::segmented ? measured(p, *chosen) : plan_on(*chosen, p, *backend_);
 }
 
 const Kernel &Planner::named(std::string_view pin, const Problem &p) const {
@@ -53,23 +65,12 @@ const Kernel &Planner::named(std::string_view pin, const Problem &p) const {
   return *found;
 }
 
-std::shared_ptr<const Plan> Planner::on_row(const Problem &p, const Kernel &kernel) const {
-  const auto plan = std::make_shared<Plan>(p);
-  plan->post = p.op != ReduceOp::none && is_arg(p.op) ? DType::i64 : p.acc;
-  plan->row = int(&kernel - backend_->kernels().data());
-  if (p.empty()) return plan;  // there is nothing to launch
-  plan->kernel = &kernel;
-  plan->config = kernel.configure(p, backend_->device());
-  plan->prepared = kernel.prepare(p, plan->config, *backend_);
-  return plan;
-}
-
 std::shared_ptr<const Plan> Planner::measured(const Problem &p, const Kernel &chosen) {
-  std::vector<std::shared_ptr<const Plan>> plans{on_row(p, chosen)};
+  std::vector<std::shared_ptr<const Plan>> plans{plan_on(chosen, p, *backend_)};
   for (const Kernel &k : backend_->kernels()) {
     if (&k == &chosen || k.family != p.family || !k.accepts(p, backend_->device())) continue;
     try {
-      plans.push_back(on_row(p, k));
+      plans.push_back(plan_on(k, p, *backend_));
     } catch (const Error &) {  // what cannot be compiled here cannot be the fastest
     }
   }

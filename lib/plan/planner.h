@@ -14,10 +14,13 @@
 namespace tcu {
 
 // What a problem is run as: an empty reduction that has a value as a fill, and one over modes of extent 1, unless it is pinned, as a
-// broadcast.
+// broadcast, or as a fill where it asks for positions.
 Problem as_run(const Problem &asked, bool pinned);
 // The first of the rows that accepts the problem and suits it; null if there is none.
 const Kernel *choose(std::span<const Kernel> rows, const Problem &p, const Device &d);
+
+// The plan of a problem on a row, which is to accept it.
+std::shared_ptr<const Plan> plan_on(const Kernel &row, const Problem &p, Backend &backend);
 
 class Planner {
  public:
@@ -38,7 +41,6 @@ class Planner {
  private:
   std::shared_ptr<const Plan> make(const Problem &problem, std::string_view pin);
   const Kernel &named(std::string_view pin, const Problem &problem) const;
-  std::shared_ptr<const Plan> on_row(const Problem &problem, const Kernel &kernel) const;
   std::shared_ptr<const Plan> measured(const Problem &problem, const Kernel &chosen);
   void launch(const Plan &plan, const Execution &execution, size_t workspace_bytes);  // execute, not counted
 

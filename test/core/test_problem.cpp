@@ -164,6 +164,35 @@ TEST_CASE("problem: empty outputs, empty reductions, and the fill that one becom
   CHECK(fill.element == DType::f32);
   CHECK_FALSE(fill.empty());
   CHECK(as_fill(copy({1, 0}, {0, 0}).reduce(ReduceOp::sum, {0})).empty());
+
+  const Problem position = Call().tensor(i64, {1, 5}).tensor(f32, {1, 5}).reduce(ReduceOp::argmax, {0});
+  CHECK(is_first_position(position));
+  CHECK_FALSE(is_first_position(Call().tensor(i64, {1, 5}).tensor(f32, {2, 5}).reduce(ReduceOp::argmax, {0})));
+  CHECK_FALSE(is_first_position(copy({1, 5}, {1, 5}).reduce(ReduceOp::max, {0})));
+  CHECK(as_fill(position).pattern() == "K:5");
+  CHECK(as_fill(position).acc == i64);
+  CHECK(as_fill(position).expr->nodes()[0].value.i == 0);
+}
+
+TEST_CASE("problem: a scan as a map and a scan in place") {
+  const Problem turned = Call().tensor(f32, {6, 5}).tensor(f32, {6, 5}, {5, 1}).scan(ReduceOp::sum, 1);
+  REQUIRE(holds_elements(turned));
+  const Problem map = as_map_to_out(turned), scan = as_scan_of_out(turned);
+  CHECK(map.family == Family::broadcast);
+  CHECK(map.pattern() == "K:6 K:5");  // in the order of out, and not of the input
+  CHECK(scan.family == Family::scan);
+  CHECK(scan.pattern() == "K:6 S:5");
+  CHECK(scan.in_place);
+  CHECK((scan.modes[0].stride[1] == 1 && scan.modes[1].stride[1] == 6));
+
+  const auto holds = [](DType out, DType in, ReduceOp op) { return holds_elements(Call().tensor(out, {5}).tensor(in, {5}).scan(op, 0)); };
+  CHECK(holds(f16, f16, ReduceOp::sum));
+  CHECK(holds(i64, DType::i8, ReduceOp::sum));
+  CHECK(holds(f32, f16, ReduceOp::max));
+  CHECK_FALSE(holds(f16, f32, ReduceOp::sum));
+  CHECK_FALSE(holds(DType::i8, i64, ReduceOp::sum));
+  CHECK_FALSE(holds(i64, f32, ReduceOp::count));
+  CHECK_FALSE(holds(f16, DType::bf16, ReduceOp::sum));
 }
 
 TEST_CASE("problem: the types that it names") {
