@@ -133,6 +133,10 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
     run_case(rng, c, {lines, 3}, 1, true, runs);
     run_case(rng, c, {3, 8300}, 1, true, runs);
   }
+  // parts of rows that begin anywhere, in one tile and in several, a row after another and with a gap between
+  for (const Sizes &extents : {emulated ? Sizes{301, 70} : Sizes{1001, 900}, emulated ? Sizes{601, 11, 3} : Sizes{1501, 60, 3}})
+    for (int64_t gap : {0, 3, 16})
+      for (const Case &c : {cases[0], cases[1], narrow[0]}) run_case(rng, c, extents, 1, true, runs, gap);
   // short lines, of whole vectors and not
   for (int64_t n : {2, 7, 16, 40, 256}) for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {n, 67}, 0, true, runs); });
   // and of more tiles of scan.tiles than one, whole numbers of 16 and of 128 bytes and not
@@ -148,7 +152,7 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   for (const Sizes &extents : {Sizes{191, emulated ? 70 : 300}, emulated ? Sizes{101, 14, 9} : Sizes{101, 60, 40}})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 1, true, runs); });
   run_case(rng, cases[0], emulated ? Sizes{301, 70, 9} : Sizes{301, 720, 28}, 1, true, runs);
-  report("scan", runs, "scan.tcu.");
+  report("scan", runs, {"scan.tcu."});
 }
 
 // 1250, and 60 on the emulated library; TCU_TEST_SCALE=800: 10,000, more than seven minutes on an H100; TCU_TEST_SEED: others. Mostly
@@ -287,5 +291,5 @@ TEST_CASE("cuda: scans of expressions over several inputs", "[cuda][scan]") {
                       });
     }
   tcu_expr_destroy(expr);
-  report("scan", runs, "scan.tcu.");  // those take one input as it is
+  report("scan", runs, {"scan.tcu."});  // those take one input as it is
 }

@@ -5,6 +5,26 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
+// Bytes up to where the next 16 bytes begin.
+TCU_DEVICE int bytes_to_16(const void *p) { return int((0 - reinterpret_cast<uint64_t>(p)) & 15); }
+
+// Where that is. (Of p + bytes_to_16(p) / sizeof(T) ptxas 13.0 has lost the upper half before a bulk copy.)
+template <class T>
+TCU_DEVICE T *next_16(T *p) { return reinterpret_cast<T *>((reinterpret_cast<uint64_t>(p) + 15) & ~uint64_t(15)); }
+
+// Elements 0..n-1 that lie one after another in memory, and here: `count` of them from `first` on are words of 16 bytes in both places, and
+// the machine can copy them. Of none, if 16 bytes begin elsewhere there and here.
+struct WholeWords {
+  int first = 0, count = 0;
+  TCU_DEVICE WholeWords() {}
+  TCU_DEVICE WholeWords(const void *memory, const void *shared, int n, int bytes) {
+    if (bytes_to_16(memory) != bytes_to_16(shared) || bytes_to_16(memory) % bytes) return;
+    first = bytes_to_16(memory) / bytes;
+    count = first < n ? ((n - first) * bytes & ~15) / bytes : 0;
+  }
+  TCU_DEVICE int skip(int i) const { return i < first ? i : i + count; }  // the i-th of the others
+};
+
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
 // The machine's own copies ("Asynchronous Data Copies", CUDA programming guide): one thread asks for them, and they take no registers.
 TCU_DEVICE void make_barrier(uint64_t *barrier) {
@@ -87,17 +107,23 @@ class Arrival {
       copy_ahead<16>(static_cast<char *>(to) + at, static_cast<const char *>(from) + at);
 #endif
   }
-  // Rows of so many bytes each, so far from one to the next: thread after thread asks for one. After open().
+  // So many bytes of each row, from where its next 16 bytes begin on, both here and there, so far from one row to the next: thread after
+  // thread asks for one. After open().
   TCU_DEVICE void fetch(void *to, const void *from, int bytes, int rows, int to_pitch, int64_t from_pitch) const {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
     if (threadIdx.x == 0)
       asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
                    : : "r"(unsigned(__cvta_generic_to_shared(barrier))), "r"(bytes * rows) : "memory");
 #pragma unroll 1
-    for (int r = int(threadIdx.x); r < rows; r += int(blockDim.x))
-      ask_for(static_cast<char *>(to) + r * to_pitch, static_cast<const char *>(from) + r * from_pitch, bytes, barrier, false);
+    for (int r = int(threadIdx.x); r < rows; r += int(blockDim.x)) {
+      const char *const row = static_cast<const char *>(from) + r * from_pitch;
+      ask_for(static_cast<char *>(to) + r * to_pitch + bytes_to_16(row), row + bytes_to_16(row), bytes, barrier, false);
+    }
 #else
-    for (int r = 0; r < rows; ++r) fetch(static_cast<char *>(to) + r * to_pitch, static_cast<const char *>(from) + r * from_pitch, bytes);
+    for (int r = 0; r < rows; ++r) {
+      const char *const row = static_cast<const char *>(from) + r * from_pitch;
+      fetch(static_cast<char *>(to) + r * to_pitch + bytes_to_16(row), row + bytes_to_16(row), bytes);
+    }
 #endif
   }
   // All threads may ask from here on.
@@ -138,20 +164,24 @@ TCU_DEVICE void drain_shared(void *to, const void *from, int bytes) {
     *reinterpret_cast<uint4 *>(static_cast<char *>(to) + at) = *reinterpret_cast<const uint4 *>(static_cast<const char *>(from) + at);
 #endif
 }
-// The same of rows, so far from one to the next: thread after thread asks for one.
+// The same of rows, so far from one to the next, each from where its next 16 bytes begin on: thread after thread asks for one.
 TCU_DEVICE void drain_shared(void *to, const void *from, int bytes, int rows, int from_pitch, int64_t to_pitch) {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
   asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
   __syncthreads();
 #pragma unroll 1
-  for (int r = int(threadIdx.x); r < rows; r += int(blockDim.x))
+  for (int r = int(threadIdx.x); r < rows; r += int(blockDim.x)) {
+    char *const row = static_cast<char *>(to) + r * to_pitch;
+    const char *const here = static_cast<const char *>(from) + r * from_pitch + bytes_to_16(row);
     asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;"
-                 : : "l"(static_cast<char *>(to) + r * to_pitch),
-                     "r"(unsigned(__cvta_generic_to_shared(static_cast<const char *>(from) + r * from_pitch))), "r"(bytes) : "memory");
+                 : : "l"(row + bytes_to_16(row)), "r"(unsigned(__cvta_generic_to_shared(here))), "r"(bytes) : "memory");
+  }
   asm volatile("cp.async.bulk.commit_group;" : : : "memory");
 #else
-  for (int r = 0; r < rows; ++r)
-    drain_shared(static_cast<char *>(to) + r * to_pitch, static_cast<const char *>(from) + r * from_pitch, bytes);
+  for (int r = 0; r < rows; ++r) {
+    char *const row = static_cast<char *>(to) + r * to_pitch;
+    drain_shared(row + bytes_to_16(row), static_cast<const char *>(from) + r * from_pitch + bytes_to_16(row), bytes);
+  }
 #endif
 }
 TCU_DEVICE void await_drain() {

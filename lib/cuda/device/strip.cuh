@@ -55,21 +55,22 @@ struct Strip {
     Out *const to = static_cast<Out *>(p.out) + (offset + at.column * across + at.step * along);
     const Out *const from = out();
     const int count = at.width * at.height;
-    if (across == 1 && is_flat(at, along) && lies_as(from, to)) {
-      const int head = to_16(to) < count ? to_16(to) : count, bytes = ((count - head) * int(sizeof(Out))) & ~15;
-      drain_shared(to + head, from + head, bytes);
-      const int tail = head + bytes / int(sizeof(Out));
-      for (int i = int(threadIdx.x); i < head + count - tail; i += int(blockDim.x)) {
-        const int k = i < head ? i : tail + i - head;
-        to[k] = from[k];
-      }
-    } else if (across == 1 && in_16<Out>(at, along) && on_16(to) && on_16(from)) {
-      drain_shared(to, from, at.width * int(sizeof(Out)), at.height, pitch * int(sizeof(Out)), int64_t(along) * int(sizeof(Out)));
-    } else {
+    if (const WholeWords all = across == 1 && is_flat(at, along) ? WholeWords(to, from, count, int(sizeof(Out))) : WholeWords(); all.count > 0) {
+      drain_shared(next_16(to), next_16(from), all.count * int(sizeof(Out)));
+      for (int i = int(threadIdx.x); i < count - all.count; i += int(blockDim.x)) to[all.skip(i)] = from[all.skip(i)];
+      return;
+    }
+    const int words = across == 1 ? words_of_rows(to, from, at, along) : 0;
+    if (words > 0)
+      drain_shared(to, from, words * int(sizeof(Out)), at.height, pitch * int(sizeof(Out)), int64_t(along) * int(sizeof(Out)));
+    else
       __syncthreads();
+    if (words == at.width) return;
 #pragma unroll 4
-      for (Walk walk(at.width); walk.row < at.height; walk.next())
-        to[walk.row * along + walk.column * across] = from[walk.row * pitch + walk.column];
+    for (Walk walk(at.width - words); walk.row < at.height; walk.next()) {
+      Out *const row = to + walk.row * along;
+      const int k = walk.column < first_word(row) ? walk.column : walk.column + words;
+      row[k * across] = from[walk.row * pitch + k];
     }
   }
 
@@ -88,25 +89,22 @@ struct Strip {
     const int bytes = int(reinterpret_cast<uint64_t>(global) & 127);
     return bytes % (V == 1 ? int(sizeof(T)) : 16) == 0 ? bytes / int(sizeof(T)) : 0;
   }
-  TCU_DEVICE static bool on_16(const void *p) { return (reinterpret_cast<uint64_t>(p) & 15) == 0; }
-  // Whether both begin at the same byte of 16.
-  TCU_DEVICE static bool lies_as(const void *shared, const void *global) {
-    return ((reinterpret_cast<uint64_t>(shared) ^ reinterpret_cast<uint64_t>(global)) & 15) == 0;
-  }
-  // Elements up to where the next 16 bytes begin.
-  template <class T>
-  TCU_DEVICE static int to_16(const T *p) {
-    return int((0 - reinterpret_cast<uint64_t>(p)) & 15) / int(sizeof(T));
-  }
-  // Whether the rows follow each other in global memory as they do here; and whether they are whole words of 16 bytes in both.
+  // Whether the rows follow each other in global memory as they do here.
   template <class Index>
   TCU_DEVICE bool is_flat(const StripPlace<Index> &at, Index along) const {
     return at.height == 1 || (along == pitch && at.width == pitch);
   }
+  // Elements of each row that are whole words of 16 bytes in both places, whatever row: all of them, or what is left where one begins last
+  // in a word. None, if rows do not begin at the same byte of 16 here and there.
   template <class T, class Index>
-  TCU_DEVICE bool in_16(const StripPlace<Index> &at, Index along) const {
-    return at.width * int(sizeof(T)) % 16 == 0 && pitch * int(sizeof(T)) % 16 == 0 && along * Index(sizeof(T)) % 16 == 0;
+  TCU_DEVICE int words_of_rows(const T *global, const T *shared, const StripPlace<Index> &at, Index along) const {
+    constexpr int kSize = int(sizeof(T));
+    if (bytes_to_16(global) != bytes_to_16(shared) || bytes_to_16(global) % kSize || (along - pitch) * Index(kSize) % 16) return 0;
+    const int last = bytes_to_16(global) == 0 && pitch * kSize % 16 == 0 ? 0 : 16 - kSize, bytes = at.width * kSize - last;
+    return bytes > 0 ? (bytes & ~15) / kSize : 0;
   }
+  template <class T>
+  TCU_DEVICE static int first_word(const T *row) { return bytes_to_16(row) / int(sizeof(T)); }
   // Of every element, neighbours for neighbouring threads.
   struct Walk {
     int width, down, right, row, column;
@@ -119,14 +117,17 @@ struct Strip {
       if (column >= width) column -= width, ++row;
     }
   };
-  // What no bulk copy takes.
+  // What no bulk copy takes, where that leaves out `words` elements of a row.
   template <class T, class Index>
-  TCU_DEVICE void fetch_singly(T *to, const T *from, const StripPlace<Index> &at, Index across, Index along) const {
-    Walk walk(at.width);
+  TCU_DEVICE void fetch_singly(T *to, const T *from, const StripPlace<Index> &at, Index across, Index along, int words) const {
+    Walk walk(at.width - words);
+    const auto place = [&](const Walk &w) {
+      return w.column < first_word(from + w.row * along) ? w.column : w.column + words;
+    };
     if constexpr (sizeof(T) >= 4 && alignof(T) == sizeof(T)) {
 #pragma unroll 4
       for (; walk.row < at.height; walk.next())
-        copy_ahead<sizeof(T)>(to + walk.row * pitch + walk.column, from + walk.row * along + walk.column * across);
+        copy_ahead<sizeof(T)>(to + walk.row * pitch + place(walk), from + walk.row * along + place(walk) * across);
     } else {
       constexpr int kItems = sizeof(T) < 4 ? 4 : 2;  // that a thread has in flight
 #pragma unroll 1
@@ -135,10 +136,10 @@ struct Strip {
         Walk ahead = walk;
 #pragma unroll
         for (int k = 0; k < kItems; ++k, ahead.next())
-          if (ahead.row < at.height) x[k] = from[ahead.row * along + ahead.column * across];
+          if (ahead.row < at.height) x[k] = from[ahead.row * along + place(ahead) * across];
 #pragma unroll
         for (int k = 0; k < kItems; ++k, walk.next())
-          if (walk.row < at.height) to[walk.row * pitch + walk.column] = x[k];
+          if (walk.row < at.height) to[walk.row * pitch + place(walk)] = x[k];
       }
     }
   }
@@ -154,18 +155,15 @@ struct Strip {
     shift[I] = shift_of(from);
     T *const begin = to + shift[I];
     if (sizeof(T) == sizeof(Out) && !results) results = reinterpret_cast<Out *>(begin);
-    if (across == 1 && is_flat(at, along) && lies_as(begin, from)) {
-      const int count = at.width * at.height, head = to_16(from) < count ? to_16(from) : count;
-      const int bytes = ((count - head) * int(sizeof(T))) & ~15, tail = head + bytes / int(sizeof(T));
-      arrival.fetch(begin + head, from + head, bytes);
-      for (int i = int(threadIdx.x); i < head + count - tail; i += int(blockDim.x)) {
-        const int k = i < head ? i : tail + i - head;
-        begin[k] = from[k];
-      }
-    } else if (across == 1 && in_16<T>(at, along) && on_16(from)) {
-      arrival.fetch(begin, from, at.width * int(sizeof(T)), at.height, pitch * int(sizeof(T)), int64_t(along) * int(sizeof(T)));
+    const int count = at.width * at.height;
+    if (const WholeWords all = across == 1 && is_flat(at, along) ? WholeWords(from, begin, count, int(sizeof(T))) : WholeWords(); all.count > 0) {
+      arrival.fetch(next_16(begin), next_16(from), all.count * int(sizeof(T)));
+      for (int i = int(threadIdx.x); i < count - all.count; i += int(blockDim.x)) begin[all.skip(i)] = from[all.skip(i)];
     } else {
-      fetch_singly(begin, from, at, across, along);
+      const int words = across == 1 ? words_of_rows(from, begin, at, along) : 0;
+      if (words > 0)
+        arrival.fetch(begin, from, words * int(sizeof(T)), at.height, pitch * int(sizeof(T)), int64_t(along) * int(sizeof(T)));
+      if (words < at.width) fetch_singly(begin, from, at, across, along, words);
     }
     fetch<I + 1>(Types<R...>{}, arrival, p, o, at, region + strip_bytes(pitch * rows, sizeof(T)));
   }

@@ -60,8 +60,8 @@ struct Tile {
   template <class Index>
   TCU_DEVICE void drain(Out *to, Index stride, int place, int count) const {
     const Out *const from = out() + place;
-    const Words words(to, from, stride == 1, count, int(sizeof(Out)));
-    drain_shared(to + words.first, from + words.first, words.count * int(sizeof(Out)));
+    const WholeWords words = stride == 1 ? WholeWords(to, from, count, int(sizeof(Out))) : WholeWords();
+    drain_shared(next_16(to), next_16(from), words.count * int(sizeof(Out)));
     for (int i = int(threadIdx.x); i < count - words.count; i += int(blockDim.x)) {
       const int k = words.skip(i);
       to[k * stride] = from[k];
@@ -69,18 +69,6 @@ struct Tile {
   }
 
  private:
-  // Elements first..first+count-1 of so many: those that are words of 16 bytes in both places.
-  struct Words {
-    int first = 0, count = 0;
-    TCU_DEVICE Words(const void *memory, const void *shared, bool contiguous, int n, int bytes) {
-      const unsigned a = unsigned(reinterpret_cast<uint64_t>(memory)), b = unsigned(reinterpret_cast<uint64_t>(shared));
-      if (!contiguous || ((a ^ b) & 15) || a % unsigned(bytes)) return;
-      first = int(-a & 15) / bytes;
-      count = first < n ? ((n - first) * bytes & ~15) / bytes : 0;
-    }
-    TCU_DEVICE int skip(int i) const { return i < first ? i : i + count; }  // the i-th of the others
-  };
-
   template <int I, class P, int N, class Index>
   TCU_DEVICE void fetch(Types<>, const Arrival &, const P &, const Offsets<N, Index> &, int, Index, char *, int, int) const {}
   template <int I, class P, int N, class Index, class T, class... R>
@@ -89,8 +77,8 @@ struct Tile {
     const Index stride = Index(p.mode[mode].in[I]);
     const T *const from = static_cast<const T *>(p.in[I]) + (o.in[I] + at * stride);
     T *const to = reinterpret_cast<T *>(region) + place;
-    const Words words(from, to, stride == 1, count, int(sizeof(T)));
-    arrival.fetch(to + words.first, from + words.first, words.count * int(sizeof(T)));
+    const WholeWords words = stride == 1 ? WholeWords(from, to, count, int(sizeof(T))) : WholeWords();
+    arrival.fetch(next_16(to), next_16(from), words.count * int(sizeof(T)));
 #pragma unroll 4
     for (int i = int(threadIdx.x); i < count - words.count; i += int(blockDim.x)) {
       const int k = words.skip(i);

@@ -4,10 +4,10 @@
 // and back (device/strip.cuh), as in scan.lookback. Threads lie across the columns, V neighbours each; what is left of a warp, and of the
 // block, lies along the steps. Tiles below each other are a strip. They are numbered across first, so that neighbouring blocks read
 // neighbouring memory, and as many blocks begin between a tile and the next of its strip as there are strips.
-// What comes before a tile is handed down its strip in one of two ways.
-//   p.detail == 0: from tile to tile. A tile takes what the one before it leads to, and publishes what it leads to itself. Such a hop takes
+// What comes before a tile is handed down its strip in one of two ways, by p.detail % kPitchUnit.
+//   0: from tile to tile. A tile takes what the one before it leads to, and publishes what it leads to itself. Such a hop takes
 //     a microsecond on an H200, whose memory can move 80 tiles of 26 KB in one.
-//   p.detail > 0: few strips; the first blocks look back for all, p.detail columns each, as scan.lookback's first block does.
+//   more: few strips; the first blocks look back for all, so many columns each, as scan.lookback's first block does.
 // Either way the order in which things are added is fixed: the result has the same bits on every run. p.at_once(): results go from
 // registers to memory, not by way of shared memory, so that a tile makes room for the next one sooner.
 // Blocks are taken to begin in the order of their numbers (block_in_order): they wait for blocks of lower numbers only. Those that look
@@ -22,6 +22,7 @@
 
 namespace tcu::cuda {
 inline constexpr int kColumnBlock = 128;  // threads
+inline constexpr int kPitchUnit = 256;    // in p.detail
 #if defined(TCU_EMULATOR)
 inline constexpr int kColumnBytes = 4096, kManyStrips = 2, kManyBytes = 4096;  // so that a small test has many tiles, and both ways
 #else
@@ -55,6 +56,8 @@ struct scan_columns {
   using Inputs = typename Map::Inputs;
   static constexpr int kResident = 4;  // of kThreads: twice as many of kColumnBlock
   static constexpr int kWarps = kColumnBlock / 32;
+  // Of bytes one by one, which are many steps, a thread reads so many before it writes the first (0.9 of the time; of wider ones no gain).
+  static constexpr int kAhead = V == 1 && largest_of<Inputs>::bytes == 1 && sizeof(State) == 4 ? 16 : 1;
   static constexpr int kSteps = sizeof(State) > 4 ? 2 : 4;  // of a thread at once: what is spilled goes to the L2 cache, a tenth of the time
 
   // What comes before every tile, in `each` columns (a power of two) from `first_column` on. Threads lie across the columns; what is
@@ -148,18 +151,19 @@ struct scan_columns {
     TCU_SHARED(uint64_t, barrier, 1);
     const Arrival arrival(barrier);
     const int across = p.lanes, width = across * V, height = int(p.chunk), tiles = int(p.split);  // tiles: of a strip
+    const int each = p.detail % kPitchUnit, pitch = width + p.detail / kPitchUnit;
     const Index extent = Index(p.mode[0].extent);
     const unsigned in_row = unsigned((extent - 1) / width) + 1, outers = p.n_kept == 1 ? 1 : unsigned(Index(p.kept) / extent);
     const unsigned strips = in_row * outers;
-    const bool looks_back = p.detail > 0;
+    const bool looks_back = each > 0;
     const Ring ring{static_cast<uint64_t *>(p.zeroed) + 2, int64_t(strips) * width, ring_slots(strips, tiles, looks_back),
-                    looks_back && p.detail < 8};
+                    looks_back && each < 8};
     unsigned block = block_in_order(static_cast<unsigned *>(p.zeroed));
     if (looks_back) {
-      const unsigned lookers = unsigned((ring.columns + p.detail - 1) / p.detail);
+      const unsigned lookers = unsigned((ring.columns + each - 1) / each);
       if (block < lookers) {
-        if (p.detail < 4) look_back<1>(p, ring, p.detail, int64_t(block) * p.detail, tiles, shared);
-        else look_back<4>(p, ring, p.detail, int64_t(block) * p.detail, tiles, shared);
+        if (each < 4) look_back<1>(p, ring, each, int64_t(block) * each, tiles, shared);
+        else look_back<4>(p, ring, each, int64_t(block) * each, tiles, shared);
         return;
       }
       block -= lookers;
@@ -175,7 +179,7 @@ struct scan_columns {
     at.width = extent - at.column < width ? int(extent - at.column) : width;
     at.height = n - first < height ? int(n - first) : height;
     at.step = reverse ? n - first - at.height : first;
-    Strip<Inputs, Out, V> data(shared, width, height);
+    Strip<Inputs, Out, V> data(shared, pitch, height);
     arrival.open();
     begin_apart(p, int(block));
     data.fetch(arrival, p, o, at);
@@ -187,8 +191,8 @@ struct scan_columns {
     const int y = across < 32 ? lane / across : 0, x = remainder(warp, abreast) * 32 + lane - y * across;
     const int run = (height + groups * rows - 1) / (groups * rows), from = (group * rows + y) * run;
     const bool idle = y >= rows || x >= across;
-    const int to = idle ? from : from + run < at.height ? from + run : at.height, step = reverse ? -width : width;
-    const auto place = [&](int x, int row) { return x * V + (reverse ? at.height - 1 - row : row) * width; };
+    const int to = idle ? from : from + run < at.height ? from + run : at.height, step = reverse ? -pitch : pitch;
+    const auto place = [&](int x, int row) { return x * V + (reverse ? at.height - 1 - row : row) * pitch; };
     arrival.wait();
     const auto read = [&](int place, State (&e)[V]) {
       Pack<V, Inputs> pack;
@@ -217,17 +221,32 @@ struct scan_columns {
         return;
       }
       const auto down = [&](Out *out, Index apart) {
-#pragma unroll kSteps
-        for (int row = from; row < to; ++row, k += step, out += apart) {
-          State e[V];
+        const auto put = [&](const State (&e)[V]) {
           Vec<typename F::Value, V> r;
-          read(k, e);
 #pragma unroll
           for (int v = 0; v < V; ++v) {
             const State next = F::combine(acc[v], e[v]);
             r.at[v] = exclusive ? F::before(p, acc[v], e[v]) : F::value(next), acc[v] = next;
           }
           store(p, out, r);
+          out += apart;
+        };
+        int row = from;
+        if constexpr (kAhead > 1) {
+          State e[kAhead][V];
+#pragma unroll 1
+          for (; row + kAhead <= to; row += kAhead, k += kAhead * step) {
+#pragma unroll
+            for (int i = 0; i < kAhead; ++i) read(k + i * step, e[i]);
+#pragma unroll
+            for (int i = 0; i < kAhead; ++i) put(e[i]);
+          }
+        }
+#pragma unroll kSteps
+        for (; row < to; ++row, k += step) {
+          State e[V];
+          read(k, e);
+          put(e);
         }
       };
       if (!p.at_once()) return down(data.out() + k, Index(step));
@@ -324,10 +343,11 @@ namespace tcu::cuda::rows {
 struct ScanColumns {
   static constexpr int kWholeRow = 192;  // bytes of a row, up to which a tile always has all of it
   struct Shape {
-    int64_t width, height, tiles, strips;
+    int64_t width, pitch, height, tiles, strips;
     int vector, across, detail, shared_bytes;
     bool by_machine;  // all operands' tiles are copied so
     bool ragged;      // long rows, whole all the same
+    bool skewed;      // parts of rows that begin anywhere
     bool at_once;     // results go to memory from registers
   };
   // Whether the operand is contiguous across, and a tile's rows, where they do not follow each other, are whole words of 16 bytes.
@@ -349,8 +369,14 @@ struct ScanColumns {
     const int in_registers = p.gated() || widest == 1 ? 32 : 16;  // bytes of a vector's states
     const int full = std::max(1, std::min(vector_of(p, true), in_registers / std::max(state, 4)));
     const bool several = p.n_inputs > 1;
-    bool flat = true, aligned = true, narrow = false;
-    for (int k = 0; k <= p.n_inputs; ++k) flat &= along.stride[k] == extent, aligned &= in_16(p, k);
+    const int64_t word = std::max(16 / least, 1);  // elements in 16 bytes
+    bool flat = true, aligned = true, narrow = false, whole_words = true, contiguous = true, alike = true;
+    for (int k = 0; k <= p.n_inputs; ++k) {
+      flat &= along.stride[k] == extent, aligned &= in_16(p, k), whole_words &= by_machine(p, k, false);
+      contiguous &= p.modes[0].stride[k] == 1, alike &= (along.stride[k] - along.stride[0]) % word == 0;
+    }
+    // Rows that begin anywhere begin at the same byte of 16 in a tile, and the machine copies their words; 8-byte elements as fast one by one.
+    s.skewed = !whole_words && contiguous && alike && widest < 8;
     // All of a row, where it is short, or is no whole lines of memory: the machine copies such a tile at one go, wherever it begins. But what
     // comes before a tile of many columns is long in coming, so there is to be much of it, and of long rows many strips. Else strips of a row,
     // of 256 bytes of each operand, or 128 where there would be few: copies of 128 bytes move 6 % less in the same time.
@@ -361,17 +387,20 @@ struct ScanColumns {
     s.ragged = fits && row > kWholeRow && row % 128 != 0 &&
                (row <= 512 ? big || (apart && widest < 8) : big && row <= std::min<int64_t>(2048, 2 * kManyStrips * outer));
     if (row <= kWholeRow || s.ragged || (fits && row <= 512 && extent <= kColumnBlock && outer >= kFullStrips)) s.width = extent;
-    else flat = false, s.width = std::min(256 / least, 512 / widest), narrow = strips_of(s.width) < kManyStrips, s.width /= narrow ? 2 : 1;
+    else if (flat = false, s.skewed) s.width = std::min(256, 512 / widest);
+    else s.width = std::min(256 / least, 512 / widest), narrow = strips_of(s.width) < kManyStrips, s.width /= narrow ? 2 : 1;
+    s.skewed &= !flat;
     s.by_machine = true;
-    for (int k = 0; k <= p.n_inputs; ++k) s.by_machine &= by_machine(p, k, flat);
-    s.vector = s.width % full == 0 && (!flat || aligned) ? full : 1;
+    for (int k = 0; k <= p.n_inputs; ++k) s.by_machine &= s.skewed || by_machine(p, k, flat);
+    s.vector = s.width % full == 0 && (flat ? aligned : !s.skewed) ? full : 1;
+    const auto pitch = [&] { return s.skewed ? s.width + ((along.stride[0] - s.width) % word + word) % word : s.width; };
     const int64_t strips = strips_of(s.width), columns = strips * s.width;
     const int looked_for = strips < kManyStrips ? lookers(columns, strips, state, d) : 0;
     const bool looks_back = looked_for > 0;
 
     // With few strips tiles are larger, lest those that look back, or pass on, fall behind; and where elements are several inputs'.
     const bool sooner = looks_back ? s.width * widest >= 64 : several || strips < 2 * kFullStrips;
-    s.at_once = sooner && s.by_machine && s.vector > 1 && !p.reads_out;
+    s.at_once = (s.skewed || (sooner && s.by_machine && s.vector > 1)) && !p.reads_out;
     const auto halves = [&] {
       if (looks_back) return columns <= 4 ? 2 : 3;
       if (s.at_once) return strips < 4 * kManyStrips ? 5 : several ? 4 : 3;
@@ -381,7 +410,7 @@ struct ScanColumns {
     s.across = int(s.width / s.vector);
     const auto beside = [&] { return (column_groups(s.across) + 1) * s.width * state + 256 + 128 * p.n_inputs; };
     const auto runs = [&] { return int64_t(column_rows(s.across)) * column_groups(s.across); };
-    int64_t run = std::max<int64_t>((room - beside()) / (s.width * element) / runs(), 1);
+    int64_t run = std::max<int64_t>((room - beside()) / (pitch() * element) / runs(), 1);
     if (s.across < 8 && run % 2 == 0) --run;  // odd, so that the threads of a warp meet in no bank of shared memory
     s.height = run * runs();
     const bool whole = s.width * widest % 16 == 0;
@@ -395,7 +424,9 @@ struct ScanColumns {
     }
     s.strips = strips_of(s.width);
     if (s.tiles > 1) s.detail = looked_for;
-    const int64_t elements = s.width * s.height;
+    else if (s.skewed) s.at_once = false;  // no tile waits for it, and the machine writes words
+    s.pitch = pitch();
+    const int64_t elements = s.pitch * s.height;
     bool has_out = false;
     for (int i = 0; i < p.n_inputs; ++i) {
       s.shared_bytes += strip_bytes(elements, bytes_of(p.in[i]));
@@ -437,7 +468,9 @@ struct ScanColumns {
   // random problems with more than 16 steps scan.lines was faster in 118, slower in 6 (H200).
   static bool brief(const Problem &p, const Device &d) {
     const int64_t n = fastest(p, Role::S)->extent;
-    if (n > 720 || tall(p)) return false;
+    if (tall(p)) return false;
+    if (n <= 1000 && shape(p, d).skewed) return is_brief_part(p, d);
+    if (n > 720) return false;
     // Tiles that the machine copies, of lines not so short: of eleven random problems up to 210 MB they were faster in ten, 0.63 to 1.00 (H100
     // and H200); of (128, 4096, 512) over 3, 1 and 2 GB, not, 1.03 and 1.05. Whole rows that begin anywhere: bench/experiments/h100.md.
     const Shape s = shape(p, d);
@@ -446,13 +479,21 @@ struct ScanColumns {
     if (n > 288) return !whole_rows(p) && 2 * ScanLines::configure(p, d).grid >= d.processors;
     return vector_of(p, true) <= 4 || p.bytes() < 20 << 20;
   }
+  // Of parts of rows that begin anywhere (H100, 130 random problems).
+  static bool is_brief_part(const Problem &p, const Device &d) {
+    const int64_t n = fastest(p, Role::S)->extent, bytes = p.bytes();
+    const bool words = bytes_of(p.out) == 4;
+    if (n >= (words ? 192 : 512)) return n <= (words ? 720 : 900) && bytes < 24 << 20;
+    if (words) return n < 96 || bytes < 64 << 20;
+    return bytes_of(p.out) == 1 ? bytes < 20 << 20 : shape(p, d).tiles > 1 || bytes < 48 << 20;
+  }
   static bool whole_rows(const Problem &p) { return p.modes[0].extent * 16 / vector_of(p, true) <= kWholeRow; }
   // A few columns of narrow elements, in which scan.lines' threads would take turns.
   static bool tall(const Problem &p) { return whole_rows(p) && vector_of(p, true) >= 4 && fastest(p, Role::S)->extent >= 144; }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const Shape s = shape(p, d);
     LaunchConfig c;
-    c.block = kColumnBlock, c.vector = s.vector, c.lanes = s.across, c.detail = s.detail, c.split = s.tiles, c.chunk = s.height;
+    c.block = kColumnBlock, c.vector = s.vector, c.lanes = s.across, c.detail = s.detail + int(s.pitch - s.width) * kPitchUnit, c.split = s.tiles, c.chunk = s.height;
     c.shared_bytes = s.shared_bytes, c.at_once = s.at_once;
     const int64_t columns = s.strips * s.width;
     const bool looks_back = s.detail > 0;
