@@ -424,14 +424,19 @@ TEST_CASE("rows: a cluster's lines are those that all begin at once, on a device
   CHECK(across(DType::f32, {248, 100}) == "scan.cluster");
   CHECK(across(DType::f32, {400, 100}) != "scan.cluster");      // few steps of more lines
   CHECK(across(DType::f32, {248, 20}) != "scan.cluster");       // very few
-  CHECK(across(DType::bf16, {301, 1700}) == "scan.cluster");    // long rows that are no words of 16 bytes
+  CHECK(across(DType::f64, {301, 1700}) == "scan.cluster");     // long rows that are no words of 16 bytes
+  CHECK(across(DType::f32, {301, 1700}) == "scan.columns");     // of which the machine copies what is
   CHECK(across(DType::bf16, {98, 5361}) == "scan.columns");     // that are short, or of much: copied whole
   CHECK(across(DType::f16, {301, 2000, 100}) == "scan.columns");
   CHECK(across(DType::f16, {301, 600, 34}) == "scan.lines");
   CHECK(across(DType::i8, {1396, 2, 8505}) == "scan.short");
   CHECK(across(DType::bf16, {96, 5361}) == "scan.columns");
   CHECK(across(DType::bf16, {118, 38896}) == "scan.columns");   // too much for so few in a nanosecond
-  CHECK(across(DType::f16, {7644, 754}) == "scan.lines");       // rows that begin anywhere, copied an element at a time
+  CHECK(across(DType::f16, {7644, 754}) == "scan.lines");       // parts of rows that begin anywhere, of little
+  CHECK(across(DType::f16, {7644, 7540}) == "scan.columns");
+  CHECK(across(DType::f16, {6351, 121, 60}) == "scan.lines");   // few steps, and more than a tile has
+  CHECK(across(DType::bf16, {3822225, 20}) == "scan.columns");  // and no more
+  CHECK(across(DType::f32, {400001, 128}) == "scan.columns");
   CHECK(across(DType::i32, {23058, 728}) == "scan.columns");    // a word at a time
   for (const Sizes &extents : {Sizes{512}, {1000}, {65536}, {65536, 16}, {8192, 256}, {100003}, {262144}}) {
     CHECK(row(DType::f16, extents) == "scan.cluster");
@@ -461,8 +466,8 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
     return std::string(choose(cuda::registry(), p, device)->name);
   };
   // a line is a row of out, and lies across in the input
-  CHECK(row(DType::i32, {15, 409816}, {409818, 1}, 0) == "scan.general");
-  CHECK(row(DType::i32, {8, 409816}, {409818, 1}, 0) == "scan.general");
+  CHECK(row(DType::i32, {15, 40981}, {40983, 1}, 0) == "scan.general");
+  CHECK(row(DType::i32, {8, 409816}, {409818, 1}, 0) == "scan.copied");  // much
   CHECK(row(DType::i32, {8, 1000}, {1000, 1}, 0) == "scan.short");  // little
   CHECK(row(DType::i32, {3, 409816}, {409818, 1}, 0) == "scan.short");
   CHECK(row(DType::i32, {409816, 15}, {1, 409818}, 1) == "scan.short");  // across in both
@@ -472,7 +477,9 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
   CHECK(row(DType::i8, {40, 1, 2991493}, {1, 119659720, 40}, 1) == "scan.short");  // no words for scan.columns to copy
   // the other way round: some hundred lines are a cluster's each, of a block
   CHECK(row(DType::bf16, {1241, 488}, {488, 1}, 1) == "scan.cluster");
-  CHECK(row(DType::bf16, {12410, 488}, {488, 1}, 1) == "scan.general");
+  CHECK(row(DType::bf16, {5410, 488}, {488, 1}, 1) == "scan.general");
+  CHECK(row(DType::bf16, {12410, 488}, {488, 1}, 1) == "scan.copied");
+  CHECK(row(DType::bf16, {16, 400000, 2}, {16, 256, 1}, 0) != "scan.copied");  // out's neighbours lie 32 bytes apart
   // gaps, after which lines begin anywhere
   CHECK(row(DType::i32, {496, 12, 6}, {1, 496, 5953}, 0) == "scan.cluster");
   CHECK(row(DType::i32, {496, 12, 6}, {1, 496, 5953}, 0, 8) == "scan.lines");
@@ -547,6 +554,16 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(row(DType::f16, {5, 17, 9, 65000}) == "reduce.periods");    // each period has all of its outputs' elements
   CHECK(row(DType::f16, {16, 17, 9, 65000}) != "reduce.periods");   // whole vectors
   CHECK(row(DType::f16, {5, 17, 9, 500}) != "reduce.periods");      // little
+
+  const auto product = [](const Sizes &factor) {
+    Call call;
+    const Problem p = call.tensor(DType::f16, {1, 512, 1}).tensor(DType::f16, {49, 512, 4096}).tensor(DType::f16, factor)
+                          .expr({Node::input(0), Node::input(1), Node::op(Op::mul)}).reduce(ReduceOp::sum, {0, 2});
+    Device device = NoBackend().device();
+    device.major = 9, device.processors = 132;
+    return std::string(choose(cuda::registry(), p, device)->name);
+  };
+  for (const Sizes &factor : {Sizes{49, 512, 4096}, {1, 512, 1}, {49, 1, 1}, {49, 512, 1}, {1, 1, 4096}}) CHECK(product(factor) == "reduce.tiles");
 }
 
 TEST_CASE("jit: constants and scalars are not part of the code") {

@@ -5,6 +5,7 @@
 // long a row is and where it begins, while it adds up the steps before them. p.lanes threads lie along a step, each with up to kPlaces
 // elements of it, p.lanes from one to the next; the block's other threads take other steps. So a thread's places stay the same, and what
 // belongs to an output meets at the end only.
+// All inputs that lie as the first does are copied (kStaged, a bit each); of the others a thread reads what belongs to its elements.
 // Tiles go to p.split parts in turn, and the last block puts them together (device/split.cuh).
 #pragma once
 #include "device/bulk.cuh"
@@ -20,45 +21,81 @@ TCU_FN constexpr int tile_room(int bytes) { return (bytes + 127) / 128 * 128 + 1
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index>
+template <class Map, class Op, class Acc, class Out, class Index, unsigned kStaged>
 struct reduce_tiles {
   using Strided = reduce_strided<Map, Op, Acc, Out, Index, false, 0>;  // how parts are put together
   using F = typename Strided::F;
   using State = typename F::State;
-  using T = first_of<typename Map::Inputs>;
-  static constexpr int kSize = int(sizeof(T)), kPlaces = places_in_tile(sizeof(State)), kResident = resident<F, kPlaces>(4);
+  using Inputs = typename Map::Inputs;
+  static constexpr int N = Inputs::size, kPlaces = places_in_tile(sizeof(State)), kResident = resident<F, kPlaces>(4);
   static constexpr int kItems = 4;  // steps that a thread reads at once
-  static_assert(Map::Inputs::size == 1);
+  static constexpr bool kAllStaged = kStaged == (1u << N) - 1;
+  static_assert(kStaged & 1);
 
-  // n steps of `count` elements, so far from one to the next in memory: where they will lie.
-  TCU_DEVICE static const T *fetch(const Arrival &arrival, char *room, const T *from, int n, int count, Index apart) {
-    T *const to = reinterpret_cast<T *>(room) + (reinterpret_cast<uint64_t>(from) & 127) / kSize;  // at the same place of 128 bytes
-    if (apart != count) {  // whole words of 16 bytes
-      arrival.fetch(to, from, count * kSize, n, count * kSize, int64_t(apart) * kSize);
-      return to;
+  // n steps, from `begin` on, of the run that begins at o: where they will lie, of every input that is copied.
+  struct Steps {
+    Offsets<N, Index> o;
+    Index begin;
+    int n;
+    const char *at[N];
+  };
+  // Steps of `count` elements, so far from one to the next in memory, to shared memory from `room` on, with so many elements to an input.
+  template <int I, class P>
+  TCU_DEVICE static void fetch(Types<>, const Arrival &, const P &, Steps &, char *, int, int, Index) {}
+  template <int I, class P, class T, class... R>
+  TCU_DEVICE static void fetch(Types<T, R...>, const Arrival &arrival, const P &p, Steps &s, char *room, int most, int count, Index apart) {
+    if constexpr (kStaged >> I & 1) {
+      constexpr int kSize = int(sizeof(T));
+      const T *const from = static_cast<const T *>(p.in[I]) + s.o.in[I] + s.begin * apart;
+      T *const to = reinterpret_cast<T *>(room) + (reinterpret_cast<uint64_t>(from) & 127) / kSize;  // at the same place of 128 bytes
+      s.at[I] = reinterpret_cast<const char *>(to);
+      if (apart != count) {  // whole words of 16 bytes
+        arrival.fetch(to, from, count * kSize, s.n, count * kSize, int64_t(apart) * kSize);
+      } else {
+        const WholeWords words(from, to, s.n * count, kSize);
+        arrival.fetch(next_16(to), next_16(from), words.count * kSize);
+        if (const int i = int(threadIdx.x); i < s.n * count - words.count) to[words.skip(i)] = from[words.skip(i)];
+      }
+      room += tile_room(most * kSize);
     }
-    const int all = n * count, ahead = int((0 - reinterpret_cast<uint64_t>(from)) & 15) / kSize, head = ahead < all ? ahead : all;
-    const int bytes = ((all - head) * kSize) & ~15, tail = head + bytes / kSize;
-    arrival.fetch(to + head, from + head, bytes);
-    const int i = int(threadIdx.x), k = i < head ? i : tail + i - head;
-    if (i < head + all - tail) to[k] = from[k];
-    return to;
+    fetch<I + 1>(Types<R...>{}, arrival, p, s, room, most, count, apart);
+  }
+  // Of every input an element in step `step` of the run: `further` times i behind `place` in what is copied; `beside` is where the inputs that
+  // are not copied have it in every step.
+  template <int I, class P>
+  TCU_DEVICE static void read(Pack<1, Types<>> &, const P &, const Steps &, int, int, int, const Offsets<N, Index> &, int, Index) {}
+  template <int I, class P, class T, class... R>
+  TCU_DEVICE static void read(Pack<1, Types<T, R...>> &x, const P &p, const Steps &s, int place, int i, int further, const Offsets<N, Index> &beside, int along, Index step) {
+    if constexpr (kStaged >> I & 1)
+      x.first = Raw<T, 1>::staged(reinterpret_cast<const T *>(s.at[I]) + place + further * i);
+    else
+      x.first = Raw<T, 1>::load_one(static_cast<const T *>(p.in[I]) + s.o.in[I] + beside.in[I] + step * Index(p.mode[along].in[I]));
+    read<I + 1>(x.rest, p, s, place, i, further, beside, along, step);
   }
 
-  // Items steps, `step` elements from one to the next, of a thread's places of `count` ones, of which the first is at `place`.
+  // Items steps, `apart` ones from one to the next, from step k on, of a thread's places of `count` ones, of which the first is at `place`.
   template <int Items, class P>
-  TCU_DEVICE static void add(const P &p, State (&s)[kPlaces], const T *tile, int place, int count, int step) {
+  TCU_DEVICE static void add(const P &p, State (&s)[kPlaces], const Steps &steps, const Offsets<N, Index> *beside, int along, int k, int apart,
+                             int place, int count) {
     const Index none[Items] = {};
+    const int first = k * count + place, further = apart * count;
 #pragma unroll
     for (int j = 0; j < kPlaces; ++j) {
       if (place + j * p.lanes >= count) break;
-      Pack<1, typename Map::Inputs> x[Items];
+      Pack<1, Inputs> x[Items];
 #pragma unroll
-      for (int k = 0; k < Items; ++k) x[k].first = Raw<T, 1>::staged(tile + place + j * p.lanes + k * step);
+      for (int i = 0; i < Items; ++i)
+        read<0>(x[i], p, steps, first + j * p.lanes, i, further, beside[kAllStaged ? 0 : j], along, steps.begin + k + i * apart);
       State one[1] = {s[j]};
       append_rows<F, Map, false, true>(p, one, x, none, [](int) { return true; });
       s[j] = one[0];
     }
+  }
+  TCU_DEVICE static int room_for_all(Types<>, int) { return 0; }
+  template <class T, class... R>
+  TCU_DEVICE static int room_for_all(Types<T, R...>, int most) {
+    constexpr int I = N - 1 - int(sizeof...(R));
+    return (kStaged >> I & 1 ? tile_room(most * int(sizeof(T))) : 0) + room_for_all(Types<R...>{}, most);
   }
   // `rows` rows of n states each, to the first of each, by all threads of the block; `apart`: from one row to the next, `step` from a state.
   TCU_DEVICE static void fold(State *states, int rows, int apart, int n, int step) {
@@ -84,8 +121,9 @@ struct reduce_tiles {
     TCU_DYNAMIC_SHARED(Slot, shared);
     TCU_SHARED(uint64_t, barriers, 2);
     const Arrival even(barriers), odd(barriers + 1);
-    const bool has_rows = p.mode[p.n_kept].in[0] == 1;
-    const int width = has_rows ? int(p.mode[p.n_kept].extent) : 1, along = p.n_kept + (has_rows ? 1 : 0);
+    int width = 1, along = p.n_kept;  // of a row, of one mode or, where not all inputs have them as one, several
+#pragma unroll 1
+    for (; p.mode[along].in[0] == width; ++along) width *= int(p.mode[along].extent);
     const int each = p.detail & 0xffff, chunk = p.detail >> 16, split = int(p.split), t = int(threadIdx.x);
     const Index extent = Index(p.mode[0].extent), steps = Index(p.mode[along].extent), apart = Index(p.mode[along].in[0]);
     const Index ranges = (extent + each - 1) / each, cells = ranges * divide(Index(p.kept), p.mode[0].divisor);
@@ -93,27 +131,33 @@ struct reduce_tiles {
     const Index first = (cell - outer * ranges) * each;  // of the outputs
     const int here = extent - first < each ? int(extent - first) : each, count = here * width;
     const int group = t / p.lanes, place = t - group * p.lanes, groups = kThreads / p.lanes;
-    Offsets<1, Index> o;
+    Offsets<N, Index> o;
     decode(o, p, 1, p.n_kept, outer);
-    const T *const from = static_cast<const T *>(p.in[0]) + o.in[0] + first * width;
+    const Index out = o.out + first * Index(p.mode[0].out);
+    advance(o, p.mode[0], first);
+    Offsets<N, Index> beside[kAllStaged ? 1 : kPlaces];
+    if constexpr (!kAllStaged) {
+#pragma unroll
+      for (int j = 0; j < kPlaces; ++j) {
+        const int at = place + j * p.lanes, row = at / width;
+        advance(beside[j], p.mode[0], Index(row));
+        decode(beside[j], p, p.n_kept, along, Index(at - row * width));
+      }
+    }
 
     const Index chunks = (steps + chunk - 1) / chunk, turns = Index(p.folded) / (steps * width) * chunks;
     State s[kPlaces];
 #pragma unroll
     for (State &one : s) one = F::identity();
     // Tile i of the cell, on its way to one half of the shared memory.
-    struct {
-      const T *at;
-      int n;
-    } tile, next = {};
-    const int half = tile_room(chunk * each * width * kSize);
+    Steps tile, next = {};
+    const int most = chunk * each * width, half = room_for_all(Inputs{}, most);
     const auto ask_for_tile = [&](Index i, bool second) {
-      const Index run = i / chunks, begin = (i - run * chunks) * chunk;
-      Offsets<1, Index> at;
-      decode(at, p, along + 1, p.n_kept + p.n_folded, run);
-      next.n = int(steps - begin < chunk ? steps - begin : chunk);
-      next.at = fetch(second ? odd : even, reinterpret_cast<char *>(shared) + (second ? half : 0), from + at.in[0] + begin * apart, next.n,
-                      count, apart);
+      const Index run = i / chunks;
+      next.begin = (i - run * chunks) * chunk, next.o = o;
+      decode(next.o, p, along + 1, p.n_kept + p.n_folded, run);
+      next.n = int(steps - next.begin < chunk ? steps - next.begin : chunk);
+      fetch<0>(Inputs{}, second ? odd : even, p, next, reinterpret_cast<char *>(shared) + (second ? half : 0), most, count, apart);
     };
     even.open();
     if (part < turns) ask_for_tile(part, false);
@@ -133,9 +177,9 @@ struct reduce_tiles {
         int k = group;
 #pragma unroll 1
         for (; k + (kItems - 1) * groups < tile.n; k += kItems * groups)
-          add<kItems>(p, to, tile.at + k * count, place, count, groups * count);
+          add<kItems>(p, to, tile, beside, along, k, groups, place, count);
 #pragma unroll 1
-        for (; k < tile.n; k += groups) add<1>(p, to, tile.at + k * count, place, count, 0);
+        for (; k < tile.n; k += groups) add<1>(p, to, tile, beside, along, k, groups, place, count);
         if constexpr (F::kCuts) {
 #pragma unroll
           for (int j = 0; j < kPlaces; ++j) s[j] = F::combine(s[j], of_tile[j]);
@@ -159,7 +203,7 @@ struct reduce_tiles {
       while (outputs < each) outputs *= 2;
       if (!Strided::combine_parts(p, mine, outputs, cell, int(part), states)) return;
     }
-    if (t < here) store_result<F, Out>(p, o.out + (first + t) * Index(p.mode[0].out), mine, p.folded);
+    if (t < here) store_result<F, Out>(p, out + t * Index(p.mode[0].out), mine, p.folded);
   }
 };
 
@@ -167,6 +211,7 @@ struct reduce_tiles {
 #endif
 
 #if !defined(__CUDACC__)
+#include <bit>
 #include <numeric>
 
 #include "kernels/reduce_split.cuh"
@@ -182,34 +227,48 @@ struct ReduceTiles {
 #endif
   struct Shape {
     int64_t width, each, steps, at_once, turns, cells;  // turns: tiles of a cell
+    unsigned staged;                                    // the inputs that are copied
+    int bytes;                                          // of these, of an element
   };
+  // The inputs that lie as the first one does, of its bytes or fewer.
+  static unsigned staged(const Problem &p) {
+    unsigned inputs = 0;
+    for (int i = 0; i < p.n_inputs; ++i) {
+      bool alike = bytes_of(p.in[i]) == bytes_of(p.in[0]) && p.alignment[1 + i] == p.alignment[1];
+      for (const Mode &m : p.modes) alike &= m.stride[1 + i] == m.stride[1];
+      inputs |= unsigned(alike) << i;
+    }
+    return inputs;
+  }
   // at_once is 0 where there is no such shape.
   static Shape shape(const Problem &p) {
     Shape s{};
-    const bool has_rows = p.modes[0].role == Role::R;
-    if (p.modes.size() < 2 + has_rows) return s;
-    const Mode &k = p.modes[has_rows], &r = p.modes[1 + has_rows];
-    s.width = has_rows ? p.modes[0].extent : 1;
-    if (k.role != Role::K || r.role != Role::R || k.stride[1] != s.width || (has_rows && p.modes[0].stride[1] != 1)) return s;
+    int rows = 0;  // modes of a row
+    s.width = 1;
+    while (rows < p.modes.size() && p.modes[rows].role == Role::R && p.modes[rows].stride[1] == s.width) s.width *= p.modes[rows++].extent;
+    if (p.modes.size() < rows + 2) return s;
+    const Mode &k = p.modes[rows], &r = p.modes[rows + 1];
+    if (k.role != Role::K || r.role != Role::R || k.stride[1] != s.width || r.stride[1] == s.width) return s;
     const int size = bytes_of(p.in[0]);
-    const int64_t row = s.width * size, period = k.extent * row;
+    s.staged = staged(p), s.bytes = size * std::popcount(s.staged);
+    const int64_t row = s.width * size, period = k.extent * row, all = s.width * s.bytes;
     bool in_16 = (1 << p.alignment[1]) >= 16 && period % 16 == 0;
-    for (int m = 1 + has_rows; m < p.modes.size(); ++m) in_16 &= p.modes[m].stride[1] * size % 16 == 0;
+    for (int m = rows + 1; m < p.modes.size(); ++m) in_16 &= p.modes[m].stride[1] * size % 16 == 0;
     // Outputs whose rows the threads have room for: all of the K mode where a step is one run with the next; or some, in whole words.
     const int64_t unit = 16 / std::gcd(int64_t(16), row);
-    const int64_t most = std::min<int64_t>({kThreads, kThreads * places_in_tile(state_bytes(p)) / s.width, kRoom / 2 / row});
+    const int64_t most = std::min<int64_t>({kThreads, kThreads * places_in_tile(state_bytes(p)) / s.width, kRoom / 2 / all});
     const bool flat = r.stride[1] == k.extent * s.width && k.extent <= most, ranged = in_16 && most >= std::min(unit, k.extent);
     if (flat && (period <= kStep || !ranged)) s.each = k.extent;
     else if (ranged) s.each = std::min(k.extent, std::max(std::min<int64_t>(most, kStep / row) / unit * unit, unit));
     else return s;
     s.steps = r.extent;
-    s.at_once = std::min<int64_t>(std::max<int64_t>(kRoom / (s.each * row), 1), s.steps);
+    s.at_once = std::min<int64_t>(std::max<int64_t>(kRoom / (s.each * all), 1), s.steps);
     s.turns = p.reduced() / (s.width * s.steps) * ceil_div(s.steps, s.at_once);
     s.cells = ceil_div(k.extent, s.each) * (p.kept() / k.extent);
     return s;
   }
   static bool accepts(const Problem &p, const Device &d) {
-    if (p.n_inputs != 1 || is_arg(p.op) || p.empty() || p.reduced() == 0 || (1 << p.alignment[1]) < bytes_of(p.in[0])) return false;
+    if (p.n_inputs == 0 || is_arg(p.op) || p.empty() || p.reduced() == 0 || (1 << p.alignment[1]) < bytes_of(p.in[0])) return false;
     const Shape s = shape(p);
     return s.at_once > 0 && s.cells < INT32_MAX && configure(p, d).shared_bytes <= d.shared_bytes - 2048;
   }
@@ -220,7 +279,7 @@ struct ReduceTiles {
     const Shape s = shape(p);
     const int size = bytes_of(p.in[0]);
     const int64_t row = s.width * size;
-    if (p.modes[0].role != Role::R || s.steps < 16 || s.at_once * s.each * row < kRoom / 2) return false;
+    if (p.modes[0].role != Role::R || s.steps < 16 || s.at_once * s.each * s.width * s.bytes < kRoom / 2) return false;
     if (row % 16 == 0 || size == 8) return row == 16 && p.bytes() >= 16 << 20;
     const int least = appends(p) ? (row <= 16 ? 4 : 16) : row <= 40 ? 1 : 8;  // MiB
     return p.bytes() >= int64_t(least) << 20 && row <= (size == 1 || p.bytes() >= 64 << 20 ? 200 : 132);
@@ -231,7 +290,7 @@ struct ReduceTiles {
     const int64_t step = s.each * s.width;
     c.block = kThreads, c.lanes = int(std::min<int64_t>(step, kThreads)), c.detail = int(s.each | s.at_once << 16);
     const int64_t states = std::max<int64_t>(kThreads / c.lanes * step, kThreads);
-    c.shared_bytes = int(std::max<int64_t>(2 * tile_room(int(s.at_once * step * bytes_of(p.in[0]))), states * state_bytes(p)));
+    c.shared_bytes = int(std::max<int64_t>(2 * std::popcount(s.staged) * tile_room(int(s.at_once * step * bytes_of(p.in[0]))), states * state_bytes(p)));
     const int64_t resident = ReduceSplit::resident("reduce.tiles", p, d, 1);
     if (s.cells < resident && s.turns > 1) c.split = ReduceSplit::parts_for(s.cells, resident, s.turns);
     c.grid = s.cells * c.split;
@@ -240,7 +299,7 @@ struct ReduceTiles {
     ReduceSplit::keep_parts(c, p, s.cells, outputs);
     return c;
   }
-  static Instance instance(const Problem &p, const LaunchConfig &) { return make_instance(p, "reduce_tiles"); }
+  static Instance instance(const Problem &p, const LaunchConfig &) { return make_instance(p, "reduce_tiles", {bits_text(staged(p))}); }
 };
 
 }  // namespace tcu::cuda::rows
