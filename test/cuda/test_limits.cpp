@@ -46,10 +46,10 @@ TEST_CASE("cuda: ten modes that do not merge", "[cuda][jit]") {
   });
 }
 
-// 2^31 + 5 elements. Needs a GPU with 16 GB; not run unless asked for: test_cuda "[large]".
+// 2^31 + 1005 elements. Needs a GPU with 16 GB; not run unless asked for: test_cuda "[large]".
 TEST_CASE("cuda: more than 2^31 elements", "[.][large]") {
   NEEDS_CUDA();
-  const int64_t n = (int64_t(1) << 31) + 5, one = 1;
+  const int64_t n = (int64_t(1) << 31) + 1005, one = 1;
   void *memory[3] = {};
   REQUIRE(tcu_malloc(context(), &memory[0], size_t(n), nullptr) == TCU_OK);
   REQUIRE(tcu_malloc(context(), &memory[1], size_t(n) * 4, nullptr) == TCU_OK);
@@ -112,6 +112,22 @@ TEST_CASE("cuda: more than 2^31 elements", "[.][large]") {
     REQUIRE(tcu_copy(context(), totals.data(), memory[1], totals.size() * 8, nullptr) == TCU_OK);
     CHECK(totals == std::vector<int64_t>(5, 2 * pairs[2]));
   }
+  const int64_t columns[] = {5, 17, n / 85}, no_columns[] = {5, 1, n / 85}, none[] = {1, 1, 1};  // short columns between each other
+  const tcu_tensor_t matrices{memory[0], columns, nullptr, TCU_INT8, 3}, of_columns{memory[1], no_columns, nullptr, TCU_INT64, 3};
+  const tcu_tensor_t all{memory[2], none, nullptr, TCU_INT64, 3};
+  const int32_t down[] = {1}, everything[] = {0, 1, 2};
+  for (const char *k : {"", "reduce.periods"}) {
+    INFO(k);
+    options.kernel = *k ? k : nullptr;
+    REQUIRE(tcu_reduce(context(), &of_columns, TCU_REDUCE_SUM, nullptr, 1, &matrices, 1, down, &options) == TCU_OK);
+    options.kernel = nullptr;
+    for (const auto &[op, expected] : {std::pair{TCU_REDUCE_MIN, int64_t(17)}, {TCU_REDUCE_MAX, int64_t(17)}}) {
+      REQUIRE(tcu_reduce(context(), &all, op, nullptr, 1, &of_columns, 3, everything, &options) == TCU_OK);
+      int64_t total = 0;
+      REQUIRE(tcu_copy(context(), &total, memory[2], sizeof total, nullptr) == TCU_OK);
+      CHECK(total == expected);
+    }
+  }
   for (const auto &k : kernels("scan")) {
     if (k == "scan.general" || k == "scan.lines") continue;  // one warp for all of it
     INFO(k);
@@ -137,6 +153,22 @@ TEST_CASE("cuda: more than 2^31 elements", "[.][large]") {
       for (int64_t j : {int64_t(0), int64_t(1) << 20, int64_t(1) << 29, threes[1] - 1})
         for (int64_t i : {0, 1, 2}) CHECK(word(i + 3 * j) == (dim == 0 ? i : j) + 1);
     }
+  const int64_t table_of[] = {1001, (int64_t(1) << 31) / 1001 + 1};  // rows that begin anywhere, in parts
+  REQUIRE(table_of[0] * table_of[1] <= n);
+  const tcu_tensor_t from{memory[0], table_of, nullptr, TCU_INT8, 2}, to{memory[1], table_of, nullptr, TCU_INT32, 2};
+  for (const char *k : {"", "scan.columns"}) {
+    INFO(k);
+    options.kernel = *k ? k : nullptr;
+    REQUIRE(tcu_scan(context(), &to, TCU_REDUCE_SUM, nullptr, 1, &from, 1, &options) == TCU_OK);
+    for (int64_t j : {int64_t(0), int64_t(1000), table_of[1] / 2, table_of[1] - 1})
+      for (int64_t i : {0, 255, 256, 1000}) CHECK(word(i + 1001 * j) == j + 1);
+  }
+  const int64_t turned[] = {threes[1], 3}, strides[] = {3, 1};  // an input that lies across
+  const tcu_tensor_t across_out{memory[0], turned, strides, TCU_INT8, 2}, lines{memory[1], turned, nullptr, TCU_INT32, 2};
+  options.kernel = "scan.copied";
+  REQUIRE(tcu_scan(context(), &lines, TCU_REDUCE_SUM, nullptr, 1, &across_out, 1, &options) == TCU_OK);
+  for (int64_t j : {int64_t(0), int64_t(1) << 29, threes[1] - 1})
+    for (int64_t i : {0, 1, 2}) CHECK(word(j + threes[1] * i) == i + 1);
   tcu_expr_destroy(fill);
   for (void *m : memory) tcu_free(context(), m, nullptr);
 }

@@ -8,6 +8,8 @@
 //   0: from tile to tile. A tile takes what the one before it leads to, and publishes what it leads to itself. Such a hop takes
 //     a microsecond on an H200, whose memory can move 80 tiles of 26 KB in one.
 //   more: few strips; the first blocks look back for all, so many columns each, as scan.lookback's first block does.
+// A row of a tile is p.detail / kPitchUnit elements longer than its columns are many: where rows begin anywhere in 16 bytes it begins there
+// as it does in memory.
 // Either way the order in which things are added is fixed: the result has the same bits on every run. p.at_once(): results go from
 // registers to memory, not by way of shared memory, so that a tile makes room for the next one sooner.
 // Blocks are taken to begin in the order of their numbers (block_in_order): they wait for blocks of lower numbers only. Those that look
@@ -459,33 +461,30 @@ struct ScanColumns {
   // Not short columns, of which a tile would hold few elements, nor rows of less than words that begin anywhere, where threads enough read
   // them one by one: here they do so with few in flight (7644 lines of 754 float16 on an H200: 42.9 us, by scan.lines 19; words are copied).
   static bool suits(const Problem &p, const Device &d) {
-    if (brief(p, d)) return false;
     const Shape s = shape(p, d);
+    if (s.skewed ? is_brief_part(p, s) : brief(p, d, s)) return false;
     const bool long_enough = s.width * s.height * tile_bytes(p) >= kColumnBytes / 4;
     return (long_enough || tall(p)) && (s.by_machine || 16 / vector_of(p, true) >= 4 || p.kept() < int64_t(d.processors) * 32);
   }
   // Whether threads go down their columns, as scan.lines' do, before a block has its tile and has handed on what that leads to. Of 135
   // random problems with more than 16 steps scan.lines was faster in 118, slower in 6 (H200).
-  static bool brief(const Problem &p, const Device &d) {
+  static bool brief(const Problem &p, const Device &d, const Shape &s) {
     const int64_t n = fastest(p, Role::S)->extent;
-    if (tall(p)) return false;
-    if (n <= 1000 && shape(p, d).skewed) return is_brief_part(p, d);
-    if (n > 720) return false;
+    if (n > 720 || tall(p)) return false;
     // Tiles that the machine copies, of lines not so short: of eleven random problems up to 210 MB they were faster in ten, 0.63 to 1.00 (H100
     // and H200); of (128, 4096, 512) over 3, 1 and 2 GB, not, 1.03 and 1.05. Whole rows that begin anywhere: bench/experiments/h100.md.
-    const Shape s = shape(p, d);
     const bool many = n >= 24 * bytes_of(p.out) && s.strips >= 2 * kManyStrips && p.bytes() >= kManyBytes;
     if (s.ragged ? many : s.by_machine && n >= 192 && p.bytes() < 256 << 20) return false;
     if (n > 288) return !whole_rows(p) && 2 * ScanLines::configure(p, d).grid >= d.processors;
     return vector_of(p, true) <= 4 || p.bytes() < 20 << 20;
   }
-  // Of parts of rows that begin anywhere (H100, 130 random problems).
-  static bool is_brief_part(const Problem &p, const Device &d) {
+  // The same of parts of rows that begin anywhere (H100, 90 random problems and 45 others).
+  static bool is_brief_part(const Problem &p, const Shape &s) {
     const int64_t n = fastest(p, Role::S)->extent, bytes = p.bytes();
     const bool words = bytes_of(p.out) == 4;
     if (n >= (words ? 192 : 512)) return n <= (words ? 720 : 900) && bytes < 24 << 20;
     if (words) return n < 96 || bytes < 64 << 20;
-    return bytes_of(p.out) == 1 ? bytes < 20 << 20 : shape(p, d).tiles > 1 || bytes < 48 << 20;
+    return bytes_of(p.out) == 1 ? bytes < 20 << 20 : s.tiles > 1 || bytes < 48 << 20;
   }
   static bool whole_rows(const Problem &p) { return p.modes[0].extent * 16 / vector_of(p, true) <= kWholeRow; }
   // A few columns of narrow elements, in which scan.lines' threads would take turns.
@@ -493,7 +492,8 @@ struct ScanColumns {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const Shape s = shape(p, d);
     LaunchConfig c;
-    c.block = kColumnBlock, c.vector = s.vector, c.lanes = s.across, c.detail = s.detail + int(s.pitch - s.width) * kPitchUnit, c.split = s.tiles, c.chunk = s.height;
+    c.block = kColumnBlock, c.vector = s.vector, c.lanes = s.across, c.split = s.tiles, c.chunk = s.height;
+    c.detail = s.detail + int(s.pitch - s.width) * kPitchUnit;
     c.shared_bytes = s.shared_bytes, c.at_once = s.at_once;
     const int64_t columns = s.strips * s.width;
     const bool looks_back = s.detail > 0;
