@@ -30,8 +30,13 @@ void ship_channels(ShippedTable &t, const char *op, const std::shared_ptr<const 
 // Short modes, wherever they begin.
 template <class Op_, class Acc, class Out, class Map>
 void ship_tiles(ShippedTable &t, const char *op, const std::shared_ptr<const Expr> &expr, DType in) {
-  t.add("reduce_tiles", {std::string("fold::") + op, text_of<Acc>(), text_of<Out>(), "int32_t", "1u"}, expr, {in},
-        kernel_address<&entry<reduce_tiles<Map, Op_, Acc, Out, int32_t, 1>>>());
+  const auto tiles = [&]<int V>() {
+    t.add("reduce_tiles", {std::string("fold::") + op, text_of<Acc>(), text_of<Out>(), "int32_t", "1u", std::to_string(V)}, expr, {in},
+          kernel_address<&entry<reduce_tiles<Map, Op_, Acc, Out, int32_t, 1, V>>>());
+  };
+  tiles.template operator()<1>();
+  constexpr int kPlaces = reduce_tiles<Map, Op_, Acc, Out, int32_t, 1, 1>::kPlaces, kWord = 8 / int(sizeof(first_of<typename Map::Inputs>));
+  if constexpr (kWord > 1) tiles.template operator()<(kWord < kPlaces ? kWord : kPlaces)>();
   t.add("reduce_periods", {std::string("fold::") + op, text_of<Acc>(), text_of<Out>(), "int32_t"}, expr, {in},
         kernel_address<&entry<reduce_periods<Map, Op_, Acc, Out, int32_t>>>());
 }

@@ -3,8 +3,8 @@
 // A block has as many neighbouring outputs as the low half of p.detail says, or all of the fast K mode's: a step of the slow R mode is one
 // run of their rows. It copies as many steps as the high half says to shared memory at once (device/bulk.cuh), where it does not matter how
 // long a row is and where it begins, while it adds up the steps before them. p.lanes threads lie along a step, each with up to kPlaces
-// elements of it, p.lanes from one to the next; the block's other threads take other steps. So a thread's places stay the same, and what
-// belongs to an output meets at the end only.
+// elements of it, V neighbours and then p.lanes V further on; the block's other threads take other steps. So a thread's places stay the same,
+// and what belongs to an output meets at the end only.
 // All inputs that lie as the first does are copied (kStaged, a bit each); of the others a thread reads what belongs to its elements.
 // Tiles go to p.split parts in turn, and the last block puts them together (device/split.cuh).
 #pragma once
@@ -21,7 +21,7 @@ TCU_FN constexpr int tile_room(int bytes) { return (bytes + 127) / 128 * 128 + 1
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index, unsigned kStaged>
+template <class Map, class Op, class Acc, class Out, class Index, unsigned kStaged, int V>
 struct reduce_tiles {
   using Strided = reduce_strided<Map, Op, Acc, Out, Index, false, 0>;  // how parts are put together
   using F = typename Strided::F;
@@ -30,7 +30,8 @@ struct reduce_tiles {
   static constexpr int N = Inputs::size, kPlaces = places_in_tile(sizeof(State)), kResident = resident<F, kPlaces>(4);
   static constexpr int kItems = 4;  // steps that a thread reads at once
   static constexpr bool kAllStaged = kStaged == (1u << N) - 1;
-  static_assert(kStaged & 1);
+  static constexpr int kVectors = kPlaces / V;
+  static_assert((kStaged & 1) && (V == 1 || kAllStaged));
 
   // n steps, from `begin` on, of the run that begins at o: where they will lie, of every input that is copied.
   struct Steps {
@@ -63,32 +64,31 @@ struct reduce_tiles {
   // Of every input an element in step `step` of the run: `further` times i behind `place` in what is copied; `beside` is where the inputs that
   // are not copied have it in every step.
   template <int I, class P>
-  TCU_DEVICE static void read(Pack<1, Types<>> &, const P &, const Steps &, int, int, int, const Offsets<N, Index> &, int, Index) {}
+  TCU_DEVICE static void read(Pack<V, Types<>> &, const P &, const Steps &, int, int, int, const Offsets<N, Index> &, int, Index) {}
   template <int I, class P, class T, class... R>
-  TCU_DEVICE static void read(Pack<1, Types<T, R...>> &x, const P &p, const Steps &s, int place, int i, int further, const Offsets<N, Index> &beside, int along, Index step) {
+  TCU_DEVICE static void read(Pack<V, Types<T, R...>> &x, const P &p, const Steps &s, int place, int i, int further,
+                              const Offsets<N, Index> &beside, int along, Index step) {
     if constexpr (kStaged >> I & 1)
-      x.first = Raw<T, 1>::staged(reinterpret_cast<const T *>(s.at[I]) + place + further * i);
-    else
-      x.first = Raw<T, 1>::load_one(static_cast<const T *>(p.in[I]) + s.o.in[I] + beside.in[I] + step * Index(p.mode[along].in[I]));
+      x.first = Raw<T, V>::staged(reinterpret_cast<const T *>(s.at[I]) + place + further * i);
+    else if constexpr (V == 1)
+      x.first = Raw<T, V>::load_one(static_cast<const T *>(p.in[I]) + s.o.in[I] + beside.in[I] + step * Index(p.mode[along].in[I]));
     read<I + 1>(x.rest, p, s, place, i, further, beside, along, step);
   }
 
   // Items steps, `apart` ones from one to the next, from step k on, of a thread's places of `count` ones, of which the first is at `place`.
   template <int Items, class P>
-  TCU_DEVICE static void add(const P &p, State (&s)[kPlaces], const Steps &steps, const Offsets<N, Index> *beside, int along, int k, int apart,
-                             int place, int count) {
+  TCU_DEVICE static void add(const P &p, State (&s)[kVectors][V], const Steps &steps, const Offsets<N, Index> *beside, int along, int k,
+                             int apart, int place, int count) {
     const Index none[Items] = {};
     const int first = k * count + place, further = apart * count;
 #pragma unroll
-    for (int j = 0; j < kPlaces; ++j) {
-      if (place + j * p.lanes >= count) break;
-      Pack<1, Inputs> x[Items];
+    for (int j = 0; j < kVectors; ++j) {
+      if (place + j * p.lanes * V >= count) break;
+      Pack<V, Inputs> x[Items];
 #pragma unroll
       for (int i = 0; i < Items; ++i)
-        read<0>(x[i], p, steps, first + j * p.lanes, i, further, beside[kAllStaged ? 0 : j], along, steps.begin + k + i * apart);
-      State one[1] = {s[j]};
-      append_rows<F, Map, false, true>(p, one, x, none, [](int) { return true; });
-      s[j] = one[0];
+        read<0>(x[i], p, steps, first + j * p.lanes * V, i, further, beside[kAllStaged ? 0 : j], along, steps.begin + k + i * apart);
+      append_rows<F, Map, false, true>(p, s[j], x, none, [](int) { return true; });
     }
   }
   TCU_DEVICE static int room_for_all(Types<>, int) { return 0; }
@@ -130,15 +130,15 @@ struct reduce_tiles {
     const Index part = Index(blockIdx.x) / cells, cell = Index(blockIdx.x) - part * cells, outer = cell / ranges;
     const Index first = (cell - outer * ranges) * each;  // of the outputs
     const int here = extent - first < each ? int(extent - first) : each, count = here * width;
-    const int group = t / p.lanes, place = t - group * p.lanes, groups = kThreads / p.lanes;
+    const int group = t / p.lanes, place = (t - group * p.lanes) * V, groups = kThreads / p.lanes;
     Offsets<N, Index> o;
     decode(o, p, 1, p.n_kept, outer);
     const Index out = o.out + first * Index(p.mode[0].out);
     advance(o, p.mode[0], first);
-    Offsets<N, Index> beside[kAllStaged ? 1 : kPlaces];
+    Offsets<N, Index> beside[kAllStaged ? 1 : kVectors];
     if constexpr (!kAllStaged) {
 #pragma unroll
-      for (int j = 0; j < kPlaces; ++j) {
+      for (int j = 0; j < kVectors; ++j) {
         const int at = place + j * p.lanes, row = at / width;
         advance(beside[j], p.mode[0], Index(row));
         decode(beside[j], p, p.n_kept, along, Index(at - row * width));
@@ -146,9 +146,12 @@ struct reduce_tiles {
     }
 
     const Index chunks = (steps + chunk - 1) / chunk, turns = Index(p.folded) / (steps * width) * chunks;
-    State s[kPlaces];
+    State s[kVectors][V];
+    const auto clear = [](State(&of)[kVectors][V]) {
 #pragma unroll
-    for (State &one : s) one = F::identity();
+      for (int i = 0; i < kPlaces; ++i) of[i / V][i % V] = F::identity();
+    };
+    clear(s);
     // Tile i of the cell, on its way to one half of the shared memory.
     Steps tile, next = {};
     const int most = chunk * each * width, half = room_for_all(Inputs{}, most);
@@ -168,12 +171,9 @@ struct reduce_tiles {
       if (i + split < turns) ask_for_tile(i + split, (round & 1) == 0);
       (round & 1 ? odd : even).wait(round >> 1 & 1);
       if (group < groups) {
-        State of_tile[kPlaces];  // what is small is cut off against what a tile comes to, not all
-        if constexpr (F::kCuts) {
-#pragma unroll
-          for (State &one : of_tile) one = F::identity();
-        }
-        State(&to)[kPlaces] = F::kCuts ? of_tile : s;
+        State of_tile[kVectors][V];  // what is small is cut off against what a tile comes to, not all
+        if constexpr (F::kCuts) clear(of_tile);
+        State(&to)[kVectors][V] = F::kCuts ? of_tile : s;
         int k = group;
 #pragma unroll 1
         for (; k + (kItems - 1) * groups < tile.n; k += kItems * groups)
@@ -182,7 +182,7 @@ struct reduce_tiles {
         for (; k < tile.n; k += groups) add<1>(p, to, tile, beside, along, k, groups, place, count);
         if constexpr (F::kCuts) {
 #pragma unroll
-          for (int j = 0; j < kPlaces; ++j) s[j] = F::combine(s[j], of_tile[j]);
+          for (int i = 0; i < kPlaces; ++i) s[i / V][i % V] = F::combine(s[i / V][i % V], of_tile[i / V][i % V]);
         }
       }
       __syncthreads();  // before the tile after the next, or the states, in its place
@@ -191,8 +191,8 @@ struct reduce_tiles {
     State *const states = reinterpret_cast<State *>(shared);
     if (group < groups) {
 #pragma unroll
-      for (int j = 0; j < kPlaces; ++j)
-        if (place + j * p.lanes < count) states[group * count + place + j * p.lanes] = s[j];
+      for (int i = 0; i < kPlaces; ++i)
+        if (const int at = place + i / V * p.lanes * V + i % V; at < count) states[group * count + at] = s[i / V][i % V];
     }
     fold(states, count, 1, groups, count);
     fold(states, here, width, width, 1);
@@ -225,10 +225,12 @@ struct ReduceTiles {
   static constexpr int kRoom = 16 << 10;  // bytes of a tile, of which a block has two
   static constexpr int kStep = 4 << 10;   // of a step, where there is a choice
 #endif
+  static constexpr int kWord = 8;         // bytes that a thread reads at once
   struct Shape {
     int64_t width, each, steps, at_once, turns, cells;  // turns: tiles of a cell
     unsigned staged;                                    // the inputs that are copied
     int bytes;                                          // of these, of an element
+    int vector;                                         // elements that a thread reads at once
   };
   // The inputs that lie as the first one does, of its bytes or fewer.
   static unsigned staged(const Problem &p) {
@@ -265,6 +267,11 @@ struct ReduceTiles {
     s.at_once = std::min<int64_t>(std::max<int64_t>(kRoom / (s.each * all), 1), s.steps);
     s.turns = p.reduced() / (s.width * s.steps) * ceil_div(s.steps, s.at_once);
     s.cells = ceil_div(k.extent, s.each) * (p.kept() / k.extent);
+    // Those of a word, where every step is words and begins as one.
+    s.vector = std::min(std::max(kWord / size, 1), places_in_tile(state_bytes(p)));
+    bool words = std::popcount(s.staged) == p.n_inputs && (1 << p.alignment[1]) >= s.vector * size && s.each * s.width % s.vector == 0;
+    for (int m = rows; m < p.modes.size(); ++m) words &= p.modes[m].stride[1] * (m == rows ? k.extent : 1) % s.vector == 0;
+    if (!words) s.vector = 1;
     return s;
   }
   static bool accepts(const Problem &p, const Device &d) {
@@ -289,9 +296,10 @@ struct ReduceTiles {
     const Shape s = shape(p);
     LaunchConfig c;
     const int64_t step = s.each * s.width;
-    c.block = kThreads, c.lanes = int(std::min<int64_t>(step, kThreads)), c.detail = int(s.each | s.at_once << 16);
+    c.block = kThreads, c.vector = s.vector, c.lanes = int(std::min<int64_t>(step / s.vector, kThreads)), c.detail = int(s.each | s.at_once << 16);
     const int64_t states = std::max<int64_t>(kThreads / c.lanes * step, kThreads);
-    c.shared_bytes = int(std::max<int64_t>(2 * std::popcount(s.staged) * tile_room(int(s.at_once * step * bytes_of(p.in[0]))), states * state_bytes(p)));
+    const int64_t tiles = 2 * std::popcount(s.staged) * tile_room(int(s.at_once * step * bytes_of(p.in[0])));
+    c.shared_bytes = int(std::max<int64_t>(tiles, states * state_bytes(p)));
     const int64_t resident = ReduceSplit::resident("reduce.tiles", p, d, 1);
     if (s.cells < resident && s.turns > 1) c.split = ReduceSplit::parts_for(s.cells, resident, s.turns);
     c.grid = s.cells * c.split;
@@ -300,7 +308,9 @@ struct ReduceTiles {
     ReduceSplit::keep_parts(c, p, s.cells, outputs);
     return c;
   }
-  static Instance instance(const Problem &p, const LaunchConfig &) { return make_instance(p, "reduce_tiles", {bits_text(staged(p))}); }
+  static Instance instance(const Problem &p, const LaunchConfig &c) {
+    return make_instance(p, "reduce_tiles", {bits_text(staged(p)), std::to_string(c.vector)});
+  }
 };
 
 }  // namespace tcu::cuda::rows
