@@ -278,7 +278,8 @@ TEST_CASE("cuda: reductions of products of rows that begin anywhere", "[cuda][re
   REQUIRE(tcu_expr_create(&expr, nodes, 3) == TCU_OK);
   const tcu_options_t options = TCU_OPTIONS_INIT;
   std::vector<int> runs;
-  for (int64_t gap : {-1, 0, 1, 2, 4})  // -1: none; 0: the second factor is the same along a row
+  // -1: none; 0: the second factor is the same along a row
+  for (int64_t gap : api::emulated() ? std::vector<int64_t>{-1, 0, 1} : std::vector<int64_t>{-1, 0, 1, 2, 4})
     for (const Sizes &extents : {Sizes{64, 9, 5}, Sizes{67, 31, 3}, Sizes{7, 11, 40}, Sizes{16, 2100, 2}})
       for (const std::vector<int32_t> &dims : {std::vector<int32_t>{1}, {0}, {0, 2}, {1, 2}}) {
         Sizes kept = extents, room = extents;
@@ -286,7 +287,7 @@ TEST_CASE("cuda: reductions of products of rows that begin anywhere", "[cuda][re
         room[0] = gap > 0 ? room[0] + gap : gap == 0 ? 1 : room[0];
         const bool swapped = support::chance(rng, 50);
         Tensor a(rng, TCU_FLOAT32, extents, false, true), out(rng, TCU_FLOAT32, kept, false, true);
-        Tensor b(rng, support::chance(rng, 50) ? TCU_FLOAT16 : TCU_FLOAT32, room, false, true);
+        Tensor b(rng, gap < 0 ? TCU_FLOAT32 : TCU_FLOAT16, room, false, true);
         if (gap > 0) b.narrow(0, extents[0]);
         for (Tensor *t : {&a, &b}) t->fill([&] { return double(support::pick(rng, -4, 4)); });
         out.fill([] { return 1.0; });

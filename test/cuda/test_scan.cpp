@@ -135,7 +135,7 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   }
   // parts of rows that begin anywhere, in one tile and in several, a row after another and with a gap between
   for (const Sizes &extents : {emulated ? Sizes{301, 70} : Sizes{1001, 900}, emulated ? Sizes{601, 11, 3} : Sizes{1501, 60, 3}})
-    for (int64_t gap : {0, 3, 16})
+    for (int64_t gap : {0, 16})
       for (const Case &c : {cases[0], cases[1], narrow[0]}) run_case(rng, c, extents, 1, true, runs, gap);
   // short lines, of whole vectors and not
   for (int64_t n : {2, 7, 16, 40, 256}) for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {n, 67}, 0, true, runs); });
@@ -291,5 +291,5 @@ TEST_CASE("cuda: scans of expressions over several inputs", "[cuda][scan]") {
                       });
     }
   tcu_expr_destroy(expr);
-  report("scan", runs, {"scan.tcu."});  // those take one input as it is
+  report("scan", runs, {"scan.tcu.", "scan.copied"});  // those of tensor cores take one input as it is
 }

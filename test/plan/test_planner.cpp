@@ -277,8 +277,10 @@ TEST_CASE_METHOD(Fixture, "execute: a reduction over modes of extent 1 is a map,
   };
   CHECK(planner.plan(reduce(ReduceOp::max, f32), nullptr)->problem.pattern() ==
         planner.plan(transpose(4, 6), nullptr)->problem.pattern());
-  for (const ReduceOp op : {ReduceOp::count, ReduceOp::argmax})  // these give something else than the element
-    CHECK(planner.plan(reduce(op, DType::i64), nullptr)->problem.family == Family::reduce);
+  CHECK(planner.plan(reduce(ReduceOp::argmax, DType::i64), nullptr)->problem.n_inputs == 0);  // the position is 0
+  CHECK(std::string(planner.plan(reduce(ReduceOp::argmax, DType::i64), "reduce.general")->kernel->name) == "reduce.general");
+  // these give something else than the element
+  CHECK(planner.plan(reduce(ReduceOp::count, DType::i64), nullptr)->problem.family == Family::reduce);
   for (const ReduceOp op : {ReduceOp::mean, ReduceOp::var, ReduceOp::norm})
     CHECK(planner.plan(reduce(op, f32), nullptr)->problem.family == Family::reduce);
 }
