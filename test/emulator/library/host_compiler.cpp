@@ -76,7 +76,7 @@ std::vector<std::string> command() {
   std::istringstream flags(TCU_HOST_FLAGS);
   for (std::string flag; flags >> flag;) arguments.push_back(flag);
   // -O0: these kernels run once or twice on a few elements, and the compiler is what the tests wait for.
-  for (const char *flag : {"-std=c++20", "-O0", "-g1", "-fPIC", "-w", "-DTCU_EMULATOR=1", "-ffp-contract=off", "-fno-sanitize-recover=all"})
+  for (const char *flag : {"-std=c++20", "-O0", "-g0", "-fPIC", "-w", "-DTCU_EMULATOR=1", "-ffp-contract=off", "-fno-sanitize-recover=all"})
     arguments.push_back(flag);
   for (const char *folder : {"/test/emulator/include", "/lib/cuda", "/lib", ""}) arguments.push_back("-I" + kRoot + folder);
   return arguments;
