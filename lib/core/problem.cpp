@@ -162,16 +162,22 @@ void check_overlap(const Request &r, const Checked &c, bool in_place_ok, Problem
   }
 }
 
+// Distinct elements of an operand; those of a window view (strides 1, 1) may be more than an int64 holds.
+double elements_of(const Problem &p, int operand) {
+  double n = 1;
+  for (const Mode &m : p.modes)
+    if (m.stride[operand]) n *= double(m.extent);
+  return n;
+}
+
 // The order that counts: a broadcast's by its output; a fold's by its inputs, the one with the most elements first.
 void order_modes(Problem &p) {
   int lead[kMaxOperands], n = 0;
   if (p.family == Family::broadcast) lead[n++] = 0;
   const int first = n;
-  int64_t sizes[kMaxOperands];
+  double sizes[kMaxOperands];
   for (int k = 1; k <= p.n_inputs; ++k) {
-    int64_t size = 1;
-    for (const Mode &m : p.modes)
-      if (m.stride[k]) size *= m.extent;
+    const double size = elements_of(p, k);
     int at = n++;
     for (; at > first && sizes[lead[at - 1]] < size; --at) lead[at] = lead[at - 1];
     lead[at] = k, sizes[k] = size;
@@ -474,6 +480,23 @@ Problem as_scan_of_out(const Problem &p) {
   order_modes(f);
   return f;
 }
+Problem as_copy_to_out(const Problem &p, int k) {
+  Problem f = p;
+  f.expr = Expr::identity();
+  f.n_inputs = 1, f.in[0] = f.element = p.dtype(k), f.alignment[1] = p.alignment[k];
+  f.n_more = 0, f.acc = compute_dtype(f.element);
+  for (Mode &m : f.modes) m.stride[1] = m.stride[k];
+  order_modes(f);
+  return f;
+}
+Problem as_map_of_out(const Problem &p, int k) {
+  Problem f = p;
+  f.alignment[k] = p.alignment[0];
+  f.in_place = true;
+  for (Mode &m : f.modes) m.stride[k] = m.stride[0];
+  order_modes(f);
+  return f;
+}
 
 namespace {
 
@@ -486,11 +509,17 @@ Layout layout_of(const Problem &p, int operand) {
   return l;
 }
 
-bool same_strides(const Problem &p, int a, int b) {
+}  // namespace
+
+int leading_input(const Problem &p) {
+  int lead = 1;
+  for (int k = 2; k <= p.n_inputs; ++k)
+    if (elements_of(p, k) > elements_of(p, lead)) lead = k;
+  return lead;
+}
+bool lies_as(const Problem &p, int a, int b) {
   return std::all_of(p.modes.begin(), p.modes.end(), [=](const Mode &m) { return m.stride[a] == m.stride[b]; });
 }
-
-}  // namespace
 
 void check_pointers(const Problem &p, const Pointers &at) {
   if (p.empty()) return;
@@ -529,7 +558,7 @@ void check_pointers(const Problem &p, const Pointers &at) {
     for (int i = 0; i < p.n_more; ++i)
       if (may_overlap(at.more[i], more[i], data, layout_of(p, k)))
         fail(Code::overlap, "%s overlaps input %d; write to a copy", more_name(i), k - 1);
-    if (p.in_place && data == at.out && bytes_of(p.out) == bytes_of(p.dtype(k)) && same_strides(p, 0, k)) continue;
+    if (p.in_place && data == at.out && bytes_of(p.out) == bytes_of(p.dtype(k)) && lies_as(p, k, 0)) continue;
     if (may_overlap(at.out, out, data, layout_of(p, k)))
       fail(Code::overlap, "out overlaps input %d%s", k - 1,
            data == at.out ? "; make the plan with out and that input at one address to run it in place" : "; write to a copy");

@@ -74,6 +74,11 @@ struct Request {
   bool need_data = true;   // false: a plan is made, pointers may be null
 };
 
+// The operand by which a fold's modes are ordered: of the inputs with the most elements the first.
+int leading_input(const Problem &p);
+// Whether operand a has the strides of operand b.
+bool lies_as(const Problem &p, int a, int b);
+
 // What messages call the results beside out.
 const char *more_name(int i);
 
@@ -98,6 +103,9 @@ Problem as_map(const Problem &reduction);
 bool holds_elements(const Problem &scan);
 Problem as_map_to_out(const Problem &scan);
 Problem as_scan_of_out(const Problem &scan);
+// So may a map, where it is not in place: a copy of input k to out, and the map that finds it there.
+Problem as_copy_to_out(const Problem &map, int k);
+Problem as_map_of_out(const Problem &map, int k);
 
 // Re-checks what depends on pointers alone, for a plan that is executed on new ones.
 struct Pointers {

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <span>
 
+#include "cuda/copied.h"
 #include "cuda/params.h"
 #include "cuda/row.h"
 #include "cuda/rows.h"
-#include "cuda/scan_copied.h"
 #include "kernels/broadcast_channels.cuh"
 #include "kernels/broadcast_dense.cuh"
 #include "kernels/broadcast_flat.cuh"
@@ -208,6 +208,7 @@ constexpr Kernel row(const char *name, Family family) {
 constexpr Kernel table[] = {
     row<rows::BroadcastFlat>("broadcast.flat", Family::broadcast),
     row<rows::BroadcastChannels>("broadcast.channels", Family::broadcast),
+    row<rows::BroadcastCopied>("broadcast.copied", Family::broadcast),
     row<rows::BroadcastPermute>("broadcast.permute", Family::broadcast),
     row<rows::BroadcastSlidingShared>("broadcast.sliding_shared", Family::broadcast),
     row<rows::BroadcastTranspose>("broadcast.transpose", Family::broadcast),

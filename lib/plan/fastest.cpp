@@ -25,7 +25,7 @@ class Operands {
       fail(Code::out_of_memory, "operands of %.3g bytes are more than the device has: a kernel cannot be chosen by measuring", most);
     out_ = place(0, p.out);
     for (int i = 0; i < p.n_more; ++i) more_[i] = place(0, p.more[i]);
-    for (int i = 0; i < p.n_inputs; ++i) in_[i] = p.in_place && lies_as_out(i) ? out_ : place(1 + i, p.in[i]);
+    for (int i = 0; i < p.n_inputs; ++i) in_[i] = p.in_place && p.in[i] == p.out && lies_as(p, 1 + i, 0) ? out_ : place(1 + i, p.in[i]);
     flush_bytes_ = 2 * backend.device().l2_bytes;
     sets_ = std::clamp<int64_t>(flush_bytes_ / std::max<int64_t>(set_bytes_, 1), 1, kMostCalls);
     const int64_t bytes = sets_ * set_bytes_ + flush_bytes_;
@@ -78,11 +78,6 @@ class Operands {
     set_bytes_ = round_up(at + (elements - before) * bytes_of(dtype), 256);
     return at;
   }
-  bool lies_as_out(int input) const {
-    return p_.in[input] == p_.out &&
-           std::all_of(p_.modes.begin(), p_.modes.end(), [&](const Mode &m) { return m.stride[1 + input] == m.stride[0]; });
-  }
-
   const Problem &p_;
   Backend &backend_;
   void *const stream_;

@@ -195,6 +195,27 @@ TEST_CASE("problem: a scan as a map and a scan in place") {
   CHECK_FALSE(holds(f16, DType::bf16, ReduceOp::sum));
 }
 
+TEST_CASE("problem: a map as a copy of an input and a map in place") {
+  const Problem crossed = Call().tensor(f32, {6, 5, 4}).tensor(f16, {6, 5, 4}, {20, 4, 1}).tensor(f32, {6, 5, 4}, {5, 1, 30})
+                              .expr({Node::input(0), Node::input(1), Node::op(Op::add)}).map();
+  const Problem copied = as_copy_to_out(crossed, 2), map = as_map_of_out(crossed, 2);
+  CHECK((copied.n_inputs == 1 && copied.in[0] == f32 && copied.acc == f32 && copied.expr->is_identity()));
+  CHECK((lies_as(copied, 0, 0) && copied.modes[0].stride[0] == 1 && copied.modes[0].stride[1] == 5));
+  CHECK(map.in_place);
+  CHECK((map.n_inputs == 2 && lies_as(map, 2, 0) && !lies_as(map, 1, 0)));
+  CHECK(map.pattern() == "K:6 K:5 K:4");
+}
+
+TEST_CASE("problem: the input that leads") {
+  CHECK(leading_input(Call().tensor(f32, {1, 5}).tensor(f32, {6, 5}).reduce(ReduceOp::sum, {0})) == 1);
+  const auto product = [](const Sizes &a, const Sizes &b) {
+    return Call().tensor(f32, {1, 5}).tensor(f32, a).tensor(f32, b).expr({Node::input(0), Node::input(1), Node::op(Op::mul)}).reduce(ReduceOp::sum, {0});
+  };
+  CHECK(leading_input(product({6, 5}, {6, 5})) == 1);
+  CHECK(leading_input(product({6, 5}, {6, 1})) == 1);
+  CHECK(leading_input(product({1, 5}, {6, 5})) == 2);
+}
+
 TEST_CASE("problem: the types that it names") {
   const Problem p = Call().tensor(f16, {1, 5}).tensor(DType::i8, {6, 5}).reduce(ReduceOp::sum, {0});
   CHECK((p.out == f16 && p.in[0] == DType::i8 && p.element == DType::i8 && p.acc == i64));
