@@ -11,9 +11,19 @@ template <class F, class Map, bool = is_identity<Map>> struct bytes_fold { using
 template <class F, class Map> struct bytes_fold<F, Map, true> { using type = typename F::template Bytes<first_of<typename Map::Inputs>>; };
 template <class F, class Map> using bytes_fold_t = typename bytes_fold<F, Map>::type;
 template <class F, class Map> inline constexpr bool kByBytes = !is_same<bytes_fold_t<F, Map>, void>;
+// Likewise, what finds the first best of the only input's elements.
+template <class F, class Map, bool = is_identity<Map>> struct keys_of { using type = void; };
+template <class F, class Map> struct keys_of<F, Map, true> { using type = typename F::template Keys<first_of<typename Map::Inputs>>; };
+template <class F, class Map> using keys_of_t = typename keys_of<F, Map>::type;
+template <class F, class Map> inline constexpr bool kByKeys = !is_same<keys_of_t<F, Map>, void>;
+template <class Keys, int V> inline constexpr bool kInWords = V % Keys::kEach == 0;
+template <int V> inline constexpr bool kInWords<void, V> = false;
+template <class Keys> inline constexpr bool kOfBytes = Keys::kBits == 8;
+template <> inline constexpr bool kOfBytes<void> = false;
+template <class F, class Map, int V> inline constexpr bool kHasKeys = kInWords<keys_of_t<F, Map>, V>;  // of V elements, whole words
 // Whether several elements are put together before they meet the state.
 template <class F, class Map>
-inline constexpr bool kTogether = kByBytes<F, Map> || F::kAppends || F::template kNarrow<typename Map::Element>;
+inline constexpr bool kTogether = kByBytes<F, Map> || kByKeys<F, Map> || F::kAppends || F::template kNarrow<typename Map::Element>;
 
 // Bytes of registers that n states take.
 template <class F> TCU_FN constexpr int register_bytes(int n) { return n * int(sizeof(typename F::State)); }
@@ -26,6 +36,75 @@ TCU_FN constexpr int states_of_one(int most_bytes = 32) {
   return n;
 }
 
+// The element of a key, as it is computed in.
+template <class F, class Map>
+TCU_DEVICE auto element_of_key(int32_t key) {
+  using T = first_of<typename Map::Inputs>;
+  return tcu::convert<compute_t<T>>(keys_of_t<F, Map>::element(key));
+}
+// The first best of several vectors, each of which comes after those before it, onto a state.
+template <class F, class Map, bool kInOrder, int V, unsigned kOnce, int Items, class P, class Index>
+TCU_DEVICE void append_first_best(const P &p, typename F::State &s, const Pack<V, typename Map::Inputs, kOnce> (&x)[Items],
+                                  const Index (&position)[Items], const Index (&at)[Items]) {
+  using Keys = keys_of_t<F, Map>;
+  constexpr int kWords = V / Keys::kEach, kLast = Items * V - 1;
+  int32_t best = Keys::kNone;
+#pragma unroll
+  for (int k = 0; k < Items; ++k) {
+    const auto words = __builtin_bit_cast(Words<kWords>, x[k].first.word);
+#pragma unroll
+    for (int w = 0; w < kWords; ++w) {
+      const unsigned ranks = Keys::ranks(words.at[w]);
+#pragma unroll
+      for (int e = 0; e < Keys::kEach; ++e) {
+        const int32_t key = Keys::key(ranks, e, kLast - (k * V + w * Keys::kEach + e));
+        best = key > best ? key : best;
+      }
+    }
+  }
+  const int i = kLast - Keys::after(best);
+  const Index weight = Index(p.mode[p.n_kept].weight);
+  Index where = position[0] + at[0] * weight;
+#pragma unroll
+  for (int k = 1; k < Items; ++k)
+    if (i >= k * V) where = position[k] + at[k] * weight;
+  where += (i % V) * weight;
+  const auto e = element_of_key<F, Map>(best);
+  s = kInOrder ? F::append(s, e, where) : F::add(s, e, where);
+}
+
+// The same of V outputs, a row after the other. That some output has a better one than before is found first: of bytes there seldom is.
+template <class F, class Map, int V, unsigned kOnce, int Items, class Index>
+TCU_DEVICE void append_rows_of_bytes(typename F::State (&s)[V], const Pack<V, typename Map::Inputs, kOnce> (&x)[Items],
+                                     const Index (&position)[Items]) {
+  using Keys = keys_of_t<F, Map>;
+  int32_t best[V];
+#pragma unroll
+  for (int v = 0; v < V; ++v) best[v] = Keys::kNone;
+#pragma unroll
+  for (int k = 0; k < Items; ++k) {
+    const auto words = __builtin_bit_cast(Words<V / 4>, x[k].first.word);
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const int32_t key = Keys::key(Keys::ranks(words.at[v / 4]), v % 4, Items - 1 - k);
+      best[v] = key > best[v] ? key : best[v];
+    }
+  }
+  bool better = false;
+#pragma unroll
+  for (int v = 0; v < V; ++v) better |= F::lift(element_of_key<F, Map>(best[v]), Index(0)).rank > s[v].rank;
+  if (!better) return;
+#pragma unroll
+  for (int v = 0; v < V; ++v) {
+    const int after = Keys::after(best[v]);
+    Index where = position[Items - 1];
+#pragma unroll
+    for (int k = Items - 2; k >= 0; --k)
+      if (after >= Items - 1 - k) where = position[k];
+    s[v] = F::append(s[v], element_of_key<F, Map>(best[v]), where);
+  }
+}
+
 // V elements of one output, from element `at` of a row on: number v onto state v % S. kInOrder: they come after all that s holds.
 template <class F, class Map, bool kInOrder, int V, unsigned kOnce, int S, class P, class Index>
 TCU_DEVICE void append_vector(const P &p, typename F::State (&s)[S], const Pack<V, typename Map::Inputs, kOnce> &x, Index position, Index at) {
@@ -33,6 +112,8 @@ TCU_DEVICE void append_vector(const P &p, typename F::State (&s)[S], const Pack<
   if constexpr (V % 4 == 0 && kByBytes<F, Map>) {
     const auto words = __builtin_bit_cast(Words<V / 4>, x.first.word);
     s[0] = F::combine(s[0], State(bytes_fold_t<F, Map>::across(words.at)));
+  } else if constexpr (kHasKeys<F, Map, V>) {
+    append_first_best<F, Map, kInOrder>(p, s[0], {x}, {position}, {at});
   } else if constexpr (V > 1 && F::template kNarrow<typename Map::Element>) {
     int32_t sum = 0;
 #pragma unroll
@@ -66,6 +147,8 @@ TCU_DEVICE void append_vectors(const P &p, typename F::State (&s)[S], const Pack
       for (int i = 0; i < n; ++i) e[i] = apply_at<Map>(p, x[(begin + i) / V], (begin + i) % V);
       s[0] = F::append_all(s[0], e);
     }
+  } else if constexpr (kInOrder && kHasKeys<F, Map, V>) {
+    append_first_best<F, Map, true>(p, s[0], x, position, at);
   } else {
 #pragma unroll
     for (int k = 0; k < Items; ++k) append_vector<F, Map, kInOrder>(p, s, x[k], position[k], at[k]);
@@ -106,6 +189,8 @@ TCU_DEVICE void append_rows(const P &p, typename F::State (&s)[V], const Pack<V,
         if (kAll || there(k)) sum += F::narrow(apply_at<Map>(p, x[k], v));
       s[v] = F::combine(s[v], State(sum));
     }
+  } else if constexpr (kInOrder && kAll && Items > 1 && kHasKeys<F, Map, V> && kOfBytes<keys_of_t<F, Map>>) {
+    append_rows_of_bytes<F, Map>(s, x, position);
   } else if constexpr (F::kAppends && kAll) {
 #pragma unroll
     for (int v = 0; v < V; ++v) {

@@ -2,6 +2,7 @@
 #pragma once
 #include "core/scalar_state.h"
 #include "device/bytes.cuh"
+#include "device/keys.cuh"
 #include "device/params.cuh"
 
 #if defined(TCU_KERNELS)
@@ -18,7 +19,9 @@ namespace tcu::cuda {
 //   add(a, element, position)       the same for any element
 //   kNarrow<E>         sums of 8 and 16 bits in 64: some of them are an int32_t, added up of narrow(element)
 //   Bytes<E>           void, or what folds 8-bit elements in words of four (device/bytes.cuh)
+//   Keys<E>            void, or what finds the first best of several elements (device/keys.cuh)
 //   post(p, state, n)  what alpha and beta are applied to; n: how many elements the state holds
+//   beyond(s, by)      of positions: that of the same elements `by` further on
 //   kSecond            there is a second result, second(state), stored as a Second (store_result)
 namespace fold {
 struct sum;
@@ -26,6 +29,7 @@ struct max;
 struct min;
 struct count;
 struct norm;
+struct argmin;
 }  // namespace fold
 template <class Op, class T> struct word_fold { using type = void; };
 template <class T> struct word_fold<fold::sum, T> { using type = SumOfBytes<T>; };
@@ -46,6 +50,7 @@ struct Fold {
   static constexpr bool kCuts = is_same<Held, float> && (is_same<Op, fold::sum> || is_same<Op, fold::norm>);
   template <class E> using Bytes = select_t<is_integral<Acc> && !is_bool<Acc> && is_integral<E> && !is_bool<E> && sizeof(E) == 1,
                                             typename word_fold<Op, E>::type, void>;
+  template <class E> using Keys = void;
   using State = Held;
   using Post = Acc;
   TCU_DEVICE static State identity() { return State(Op::template identity<Acc>()); }
@@ -60,6 +65,7 @@ template <class Op, class S, class Acc, class Position>
 struct StateFold {
   template <class E> static constexpr bool kNarrow = false;
   template <class E> using Bytes = void;
+  template <class E> using Keys = void;
   static constexpr bool kPositions = false, kCuts = false, kAppends = true, kSecond = false;
   using State = S;
   using Post = Acc;
@@ -108,6 +114,8 @@ template <class Op, class Acc, class Position>
 struct ArgFold {
   template <class E> static constexpr bool kNarrow = false;
   template <class E> using Bytes = void;
+  template <class E>
+  using Keys = select_t<(is_int<E> && sizeof(E) <= 2) || is_same<E, f16_t> || is_same<E, bf16_t>, KeysOf<E, is_same<Op, fold::argmin>>, void>;
   static constexpr bool kPositions = true, kCuts = false, kAppends = false, kSecond = false;
   using Rank = decltype(ranked(Acc{}));
   using State = Best<Rank, Position>;
@@ -121,6 +129,11 @@ struct ArgFold {
   template <class E> TCU_DEVICE static State add(State a, E e, Position at) { return combine(a, lift(e, at)); }
   TCU_DEVICE static State combine(State a, State b) {
     return (b.rank > a.rank) | ((b.rank == a.rank) & (b.position < a.position)) ? b : a;
+  }
+  // What was so far into something that begins `by` further on.
+  TCU_DEVICE static State beyond(State s, Position by) {
+    if (s.position != limits<Position>::max()) s.position += by;
+    return s;
   }
   template <class P> TCU_DEVICE static Post post(const P &, State s, int64_t) {
     return s.position == limits<Position>::max() ? 0 : int64_t(s.position);

@@ -273,6 +273,32 @@ TCU_DEVICE unsigned pick_halves(unsigned x, unsigned y) {
 #endif
 }
 
+// Element e of a word alone, as its highest bits.
+template <class T>
+TCU_DEVICE unsigned upper_part(unsigned w, int e) {
+  constexpr int kBits = 8 * int(sizeof(T));
+#if TCU_DEVICE_CODE
+  if constexpr (kBits == 8) return __byte_perm(w, 0, 0x0444 | e << 12);
+  else
+#endif
+    return w << (32 - kBits * (e + 1)) & ~0u << (32 - kBits);
+}
+// Two 16-bit floats, with one NaN, of positive sign, in place of any.
+template <class T>
+TCU_DEVICE unsigned one_nan(unsigned w) {
+#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 800
+  unsigned x;
+  if constexpr (is_same<T, f16_t>) asm("max.NaN.f16x2 %0, %1, %1;" : "=r"(x) : "r"(w));
+  else asm("max.NaN.bf16x2 %0, %1, %1;" : "=r"(x) : "r"(w));
+  return x;
+#else
+  constexpr unsigned kInfinity = is_same<T, f16_t> ? 0x7c00 : 0x7f80;
+  unsigned x = 0;
+  for (int b = 0; b < 32; b += 16) x |= ((w >> b & 0x7fff) > kInfinity ? 0x7fffu : w >> b & 0xffff) << b;
+  return x;
+#endif
+}
+
 // Of two words, the 32 bits from bit `at` of the lower one on; at < 32.
 TCU_DEVICE unsigned funnel_right(unsigned low, unsigned high, unsigned at) {
 #if TCU_DEVICE_CODE

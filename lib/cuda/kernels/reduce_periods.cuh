@@ -15,7 +15,7 @@ struct reduce_periods {
   using T = first_of<typename Map::Inputs>;
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
-  static constexpr int V = kVector<Types<T>>, kResident = resident<F, 1>(8), kItems = 4;
+  static constexpr int kResident = resident<F, 1>(8), kItems = 4;
   static_assert(Map::Inputs::size == 1);
 
   // n elements from `at` on, `step` from one to the next, whose positions are `weight` apart.
@@ -43,12 +43,8 @@ struct reduce_periods {
     const auto &inner = p.mode[0], &outer = p.mode[1], &r = p.mode[2];
     const int each = int(inner.extent), period = int(outer.in[0]), t = int(threadIdx.x);
     const Index periods = Index(outer.extent), chunk = Index(p.detail), first = Index(blockIdx.x) * chunk;
-    const int here = int(periods - first < chunk ? periods - first : chunk), count = here * period, whole = count / V * V;
-    const T *const from = static_cast<const T *>(p.in[0]) + first * period;    // a multiple of 16 bytes
-    uint4 *const staged = lines + (reinterpret_cast<uint64_t>(from) / 16 & 7);  // at the same place of 128
-    T *const elements = reinterpret_cast<T *>(staged);
-    if (t < count - whole) elements[whole + t] = from[whole + t];
-    fill_shared(staged, from, whole * int(sizeof(T)), !p.floods());
+    const int here = int(periods - first < chunk ? periods - first : chunk), count = here * period;
+    const T *const elements = stage(lines, static_cast<const T *>(p.in[0]) + first * period, count, p.floods());
     const bool several = p.n_folded > 1;
     const int rows = several ? int(p.mode[3].extent) : 1, apart = several ? int(p.mode[3].in[0]) : 0;
     const Index weight = several ? Index(p.mode[3].weight) : 0;

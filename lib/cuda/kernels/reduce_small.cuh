@@ -33,6 +33,17 @@ struct reduce_small {
     }
   }
 
+  // Vectors of one output, `apart` elements from one to the next, the first at element `at`.
+  template <class P>
+  TCU_DEVICE static State fold_all(const P &p, const Pack<V, typename Map::Inputs, kOnce> (&x)[kItems], Index position, Index at, Index apart) {
+    State s[1] = {F::identity()};
+    Index positions[kItems], elements[kItems];
+#pragma unroll
+    for (int k = 0; k < kItems; ++k) positions[k] = position, elements[k] = at + k * apart;
+    append_vectors<F, Map, true>(p, s, x, positions, elements);
+    return s[0];
+  }
+
   // kItems vectors of each thread of a warp, and what they come to: outputs from `first` on, kItems >> log for each group of lanes. kEven:
   // all of them are there, in one mode, and each has so many vectors as its lanes take.
   template <bool kEven, bool kStreamed, class P>
@@ -53,14 +64,19 @@ struct reduce_small {
       load_pack<V, true, kStreamed>(x[k], p, o[k], p.n_kept, vector(k) * V, 0);
     }
     State s[kItems];
+    const bool all = kByKeys<F, Map> && kEven && each == kItems;  // of one output
+    if constexpr (kByKeys<F, Map>)
+      if (all) s[0] = fold_all(p, x, o[0].weight, lane * V, lanes * V);
+    if (!all) {
 #pragma unroll
-    for (int k = 0; k < kItems; ++k) s[k] = there(k) ? fold_vector(p, x[k], o[k].weight, vector(k) * V) : F::identity();
+      for (int k = 0; k < kItems; ++k) s[k] = there(k) ? fold_vector(p, x[k], o[k].weight, vector(k) * V) : F::identity();
 #pragma unroll
-    for (int h = 1; h < kItems; h *= 2)
-      if (h < each) {
+      for (int h = 1; h < kItems; h *= 2)
+        if (h < each) {
 #pragma unroll
-        for (int k = 0; k + h < kItems; k += 2 * h) s[k] = F::combine(s[k], s[k + h]);
-      }
+          for (int k = 0; k + h < kItems; k += 2 * h) s[k] = F::combine(s[k], s[k + h]);
+        }
+    }
 #pragma unroll 1
     for (int h = lanes / 2; h > 0; h /= 2)
 #pragma unroll

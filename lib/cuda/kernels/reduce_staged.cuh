@@ -12,6 +12,18 @@ inline constexpr int kStagedBytes = 16 << 10;  // of a block
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
+// Elements from a multiple of 16 bytes on, copied to shared memory by all threads of a block, to the same place of 128 bytes; where they lie there.
+template <class T>
+TCU_DEVICE const T *stage(uint4 *lines, const T *from, int count, bool floods) {
+  constexpr int V = kVector<Types<T>>;
+  const int t = int(threadIdx.x), whole = count / V * V;
+  uint4 *const staged = lines + (reinterpret_cast<uint64_t>(from) / 16 & 7);
+  T *const elements = reinterpret_cast<T *>(staged);
+  if (t < count - whole) elements[whole + t] = from[whole + t];
+  fill_shared(staged, from, whole * int(sizeof(T)), !floods);
+  return elements;
+}
+
 template <class Map, class Op, class Acc, class Out, class Index>
 struct reduce_staged {
   using T = first_of<typename Map::Inputs>;
@@ -42,12 +54,8 @@ struct reduce_staged {
     const int t = int(threadIdx.x), lanes = p.lanes, groups = quotient(kThreads, lanes), lane = remainder(t, lanes);
     const Index kept = Index(p.kept), extent = Index(p.folded), chunk = Index(p.detail);
     const Index first = Index(blockIdx.x) * chunk;
-    const int here = int(kept - first < chunk ? kept - first : chunk), count = here * int(extent), whole = count / V * V;
-    const T *const from = static_cast<const T *>(p.in[0]) + first * extent;  // a multiple of 16 bytes
-    uint4 *const staged = lines + (reinterpret_cast<uint64_t>(from) / 16 & 7);                 // at the same place of 128
-    T *const elements = reinterpret_cast<T *>(staged);
-    if (t < count - whole) elements[whole + t] = from[whole + t];
-    fill_shared(staged, from, whole * int(sizeof(T)), !p.floods());
+    const int here = int(kept - first < chunk ? kept - first : chunk), count = here * int(extent);
+    const T *const elements = stage(lines, static_cast<const T *>(p.in[0]) + first * extent, count, p.floods());
 #pragma unroll 1
     for (int base = 0; base < here; base += groups) {
       const int segment = base + quotient(t, lanes);

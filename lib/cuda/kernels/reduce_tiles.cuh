@@ -5,7 +5,8 @@
 // long a row is and where it begins, while it adds up the steps before them. p.lanes threads lie along a step, each with up to kPlaces
 // elements of it, V neighbours and then p.lanes V further on; the block's other threads take other steps. So a thread's places stay the same,
 // and what belongs to an output meets at the end only.
-// All inputs that lie as the first does are copied (kStaged, a bit each); of the others a thread reads what belongs to its elements.
+// All inputs that lie as the leading one does, the one with the most elements, are copied (kStaged, a bit each); of the others a thread reads what belongs to its
+// elements.
 // Tiles go to p.split parts in turn, and the last block puts them together (device/split.cuh).
 #pragma once
 #include "device/bulk.cuh"
@@ -16,6 +17,7 @@ namespace tcu::cuda {
 TCU_FN constexpr int places_in_tile(int state_bytes) { return state_bytes > 8 ? 4 : 8; }
 // Bytes of shared memory for a tile of so many, which lies there as it does in 128 bytes of global memory.
 TCU_FN constexpr int tile_room(int bytes) { return (bytes + 127) / 128 * 128 + 128; }
+TCU_FN constexpr int lowest_bit(unsigned bits) { return bits & 1 ? 0 : 1 + lowest_bit(bits >> 1); }
 }  // namespace tcu::cuda
 
 #if defined(TCU_KERNELS)
@@ -30,8 +32,8 @@ struct reduce_tiles {
   static constexpr int N = Inputs::size, kPlaces = places_in_tile(sizeof(State)), kResident = resident<F, kPlaces>(4);
   static constexpr int kItems = 4;  // steps that a thread reads at once
   static constexpr bool kAllStaged = kStaged == (1u << N) - 1;
-  static constexpr int kVectors = kPlaces / V;
-  static_assert((kStaged & 1) && (V == 1 || kAllStaged));
+  static constexpr int kVectors = kPlaces / V, kDense = lowest_bit(kStaged);
+  static_assert(kStaged != 0 && (V == 1 || kAllStaged));
 
   // n steps, from `begin` on, of the run that begins at o: where they will lie, of every input that is copied.
   struct Steps {
@@ -79,7 +81,11 @@ struct reduce_tiles {
   template <int Items, class P>
   TCU_DEVICE static void add(const P &p, State (&s)[kVectors][V], const Steps &steps, const Offsets<N, Index> *beside, int along, int k,
                              int apart, int place, int count) {
-    const Index none[Items] = {};
+    Index position[Items] = {};  // of a place's elements in its row it does not count
+    if constexpr (F::kPositions) {
+#pragma unroll
+      for (int i = 0; i < Items; ++i) position[i] = steps.o.weight + (steps.begin + k + i * apart) * Index(p.mode[along].weight);
+    }
     const int first = k * count + place, further = apart * count;
 #pragma unroll
     for (int j = 0; j < kVectors; ++j) {
@@ -88,8 +94,18 @@ struct reduce_tiles {
 #pragma unroll
       for (int i = 0; i < Items; ++i)
         read<0>(x[i], p, steps, first + j * p.lanes * V, i, further, beside[kAllStaged ? 0 : j], along, steps.begin + k + i * apart);
-      append_rows<F, Map, false, true>(p, s[j], x, none, [](int) { return true; });
+      append_rows<F, Map, F::kPositions, true>(p, s[j], x, position, [](int) { return true; });
     }
+  }
+  // What a thread has of place `at` of a row, as a state of the row's.
+  template <class P>
+  TCU_DEVICE static State in_row(const P &p, State s, int at, int along) {
+    if constexpr (F::kPositions) {
+      Offsets<N, Index> row;
+      decode(row, p, p.n_kept, along, Index(at));
+      s = F::beyond(s, row.weight);
+    }
+    return s;
   }
   TCU_DEVICE static int room_for_all(Types<>, int) { return 0; }
   template <class T, class... R>
@@ -123,9 +139,9 @@ struct reduce_tiles {
     const Arrival even(barriers), odd(barriers + 1);
     int width = 1, along = p.n_kept;  // of a row, of one mode or, where not all inputs have them as one, several
 #pragma unroll 1
-    for (; p.mode[along].in[0] == width; ++along) width *= int(p.mode[along].extent);
+    for (; p.mode[along].in[kDense] == width; ++along) width *= int(p.mode[along].extent);
     const int each = p.detail & 0xffff, chunk = p.detail >> 16, split = int(p.split), t = int(threadIdx.x);
-    const Index extent = Index(p.mode[0].extent), steps = Index(p.mode[along].extent), apart = Index(p.mode[along].in[0]);
+    const Index extent = Index(p.mode[0].extent), steps = Index(p.mode[along].extent), apart = Index(p.mode[along].in[kDense]);
     const Index ranges = (extent + each - 1) / each, cells = ranges * divide(Index(p.kept), p.mode[0].divisor);
     const Index part = Index(blockIdx.x) / cells, cell = Index(blockIdx.x) - part * cells, outer = cell / ranges;
     const Index first = (cell - outer * ranges) * each;  // of the outputs
@@ -192,7 +208,8 @@ struct reduce_tiles {
     if (group < groups) {
 #pragma unroll
       for (int i = 0; i < kPlaces; ++i)
-        if (const int at = place + i / V * p.lanes * V + i % V; at < count) states[group * count + at] = s[i / V][i % V];
+        if (const int at = place + i / V * p.lanes * V + i % V; at < count)
+          states[group * count + at] = in_row(p, s[i / V][i % V], at - at / width * width, along);
     }
     fold(states, count, 1, groups, count);
     fold(states, here, width, width, 1);
@@ -232,34 +249,34 @@ struct ReduceTiles {
     int bytes;                                          // of these, of an element
     int vector;                                         // elements that a thread reads at once
   };
-  // The inputs that lie as the first one does, of its bytes or fewer.
+  // The inputs that lie as the leading one does, of as many bytes.
   static unsigned staged(const Problem &p) {
+    const int dense = leading_input(p);
     unsigned inputs = 0;
-    for (int i = 0; i < p.n_inputs; ++i) {
-      bool alike = bytes_of(p.in[i]) == bytes_of(p.in[0]) && p.alignment[1 + i] == p.alignment[1];
-      for (const Mode &m : p.modes) alike &= m.stride[1 + i] == m.stride[1];
-      inputs |= unsigned(alike) << i;
+    for (int k = 1; k <= p.n_inputs; ++k) {
+      const bool alike = bytes_of(p.dtype(k)) == bytes_of(p.dtype(dense)) && p.alignment[k] == p.alignment[dense];
+      inputs |= unsigned(alike && lies_as(p, k, dense)) << (k - 1);
     }
     return inputs;
   }
   // at_once is 0 where there is no such shape.
   static Shape shape(const Problem &p) {
     Shape s{};
+    const int dense = leading_input(p), size = bytes_of(p.dtype(dense)), aligned = 1 << p.alignment[dense];
     int rows = 0;  // modes of a row
     s.width = 1;
-    while (rows < p.modes.size() && p.modes[rows].role == Role::R && p.modes[rows].stride[1] == s.width) s.width *= p.modes[rows++].extent;
-    if (p.modes.size() < rows + 2) return s;
+    while (rows < p.modes.size() && p.modes[rows].role == Role::R && p.modes[rows].stride[dense] == s.width) s.width *= p.modes[rows++].extent;
+    if (p.modes.size() < rows + 2 || aligned < size) return s;
     const Mode &k = p.modes[rows], &r = p.modes[rows + 1];
-    if (k.role != Role::K || r.role != Role::R || k.stride[1] != s.width || r.stride[1] == s.width) return s;
-    const int size = bytes_of(p.in[0]);
+    if (k.role != Role::K || r.role != Role::R || k.stride[dense] != s.width || r.stride[dense] == s.width) return s;
     s.staged = staged(p), s.bytes = size * std::popcount(s.staged);
     const int64_t row = s.width * size, period = k.extent * row, all = s.width * s.bytes;
-    bool in_16 = (1 << p.alignment[1]) >= 16 && period % 16 == 0;
-    for (int m = rows + 1; m < p.modes.size(); ++m) in_16 &= p.modes[m].stride[1] * size % 16 == 0;
+    bool in_16 = aligned >= 16 && period % 16 == 0;
+    for (int m = rows + 1; m < p.modes.size(); ++m) in_16 &= p.modes[m].stride[dense] * size % 16 == 0;
     // Outputs whose rows the threads have room for: all of the K mode where a step is one run with the next; or some, in whole words.
     const int64_t unit = 16 / std::gcd(int64_t(16), row);
     const int64_t most = std::min<int64_t>({kThreads, kThreads * places_in_tile(state_bytes(p)) / s.width, kRoom / 2 / all});
-    const bool flat = r.stride[1] == k.extent * s.width && k.extent <= most, ranged = in_16 && most >= std::min(unit, k.extent);
+    const bool flat = r.stride[dense] == k.extent * s.width && k.extent <= most, ranged = in_16 && most >= std::min(unit, k.extent);
     if (flat && (period <= kStep || !ranged)) s.each = k.extent;
     else if (ranged) s.each = std::min(k.extent, std::max(std::min<int64_t>(most, kStep / row) / unit * unit, unit));
     else return s;
@@ -269,15 +286,25 @@ struct ReduceTiles {
     s.cells = ceil_div(k.extent, s.each) * (p.kept() / k.extent);
     // Those of a word, where every step is words and begins as one.
     s.vector = std::min(std::max(kWord / size, 1), places_in_tile(state_bytes(p)));
-    bool words = std::popcount(s.staged) == p.n_inputs && (1 << p.alignment[1]) >= s.vector * size && s.each * s.width % s.vector == 0;
-    for (int m = rows; m < p.modes.size(); ++m) words &= p.modes[m].stride[1] * (m == rows ? k.extent : 1) % s.vector == 0;
+    bool words = std::popcount(s.staged) == p.n_inputs && aligned >= s.vector * size && s.each * s.width % s.vector == 0;
+    for (int m = rows; m < p.modes.size(); ++m) words &= p.modes[m].stride[dense] * (m == rows ? k.extent : 1) % s.vector == 0;
     if (!words) s.vector = 1;
     return s;
   }
+  // Whether a thread goes from position to position upwards.
+  static bool in_order(const Problem &p) {
+    int64_t last = 0;
+    for (const Mode &m : p.modes) {
+      if (m.role != Role::R) continue;
+      if (m.stride[p.position_operand()] < last) return false;
+      last = m.stride[p.position_operand()];
+    }
+    return true;
+  }
   static bool accepts(const Problem &p, const Device &d) {
-    if (p.n_inputs == 0 || is_arg(p.op) || p.empty() || p.reduced() == 0 || (1 << p.alignment[1]) < bytes_of(p.in[0])) return false;
+    if (p.n_inputs == 0 || p.empty() || p.reduced() == 0) return false;
     const Shape s = shape(p);
-    return s.at_once > 0 && s.cells < INT32_MAX && configure(p, d).shared_bytes <= d.shared_bytes - 2048;
+    return s.at_once > 0 && (!is_arg(p.op) || in_order(p)) && s.cells < INT32_MAX && configure(p, d).shared_bytes <= d.shared_bytes - 2048;
   }
   // Short rows, which other rows read an element at a time, of many steps and a tile that is not small. Not whole vectors, nor 8 bytes, but
   // single ones of much: these others read as fast. Of the 102 random problems (H100) that it is chosen for it was faster in 86, 0.24 to 1.33
@@ -285,9 +312,13 @@ struct ReduceTiles {
   // 0.98 of the time.
   static bool suits(const Problem &p, const Device &) {
     const Shape s = shape(p);
-    const int size = bytes_of(p.in[0]);
-    const int64_t row = s.width * size;
-    if (p.modes[0].role != Role::R || s.steps < 16 || s.at_once * s.each * s.width * s.bytes < kRoom / 2) return false;
+    const int size = bytes_of(p.dtype(leading_input(p)));
+    const int64_t row = s.width * size, tile = s.at_once * s.each * s.width * s.bytes;
+    // Of a few outputs side by side that are no whole vectors and have their elements in several modes: of 25 random problems 24 were faster, 0.27
+    // to 0.96 of the time.
+    if (p.modes[0].role == Role::K)
+      return p.modes.n_of(Role::R) > 1 && size < 8 && p.modes[0].extent * size % 16 != 0 && tile >= 4 << 10 && p.bytes() >= 8 << 20;
+    if (s.steps < 16 || tile < kRoom / 2) return false;
     if (row % 16 == 0 || size == 8) return row == 16 && p.bytes() >= 16 << 20;
     const int least = appends(p) ? (row <= 16 ? 4 : 16) : row <= 40 ? 1 : 8;  // MiB
     return p.bytes() >= int64_t(least) << 20 && row <= (size == 1 || p.bytes() >= 64 << 20 ? 200 : 132);
@@ -298,7 +329,7 @@ struct ReduceTiles {
     const int64_t step = s.each * s.width;
     c.block = kThreads, c.vector = s.vector, c.lanes = int(std::min<int64_t>(step / s.vector, kThreads)), c.detail = int(s.each | s.at_once << 16);
     const int64_t states = std::max<int64_t>(kThreads / c.lanes * step, kThreads);
-    const int64_t tiles = 2 * std::popcount(s.staged) * tile_room(int(s.at_once * step * bytes_of(p.in[0])));
+    const int64_t tiles = 2 * std::popcount(s.staged) * tile_room(int(s.at_once * step * (s.bytes / std::popcount(s.staged))));
     c.shared_bytes = int(std::max<int64_t>(tiles, states * state_bytes(p)));
     const int64_t resident = ReduceSplit::resident("reduce.tiles", p, d, 1);
     if (s.cells < resident && s.turns > 1) c.split = ReduceSplit::parts_for(s.cells, resident, s.turns);
