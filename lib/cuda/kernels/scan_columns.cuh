@@ -482,6 +482,7 @@ struct ScanColumns {
   static bool is_brief_part(const Problem &p, const Shape &s) {
     const int64_t n = fastest(p, Role::S)->extent, bytes = p.bytes();
     const bool words = bytes_of(p.out) == 4;
+    if (n <= 2) return false;  // what scan.short leaves
     if (n >= (words ? 192 : 512)) return n <= (words ? 720 : 900) && bytes < 24 << 20;
     if (words) return n < 96 || bytes < 64 << 20;
     return bytes_of(p.out) == 1 ? bytes < 20 << 20 : s.tiles > 1 || bytes < 48 << 20;

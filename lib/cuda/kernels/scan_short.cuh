@@ -73,16 +73,21 @@ struct ScanShort {
     const int v = vector_of(p, true);
     return p.modes[0].stride[0] == 1 && rows_aligned(p, 0, 0, v) && !jumps_along(p, p.modes[0]) ? v : 1;
   }
-  // Not for one or two steps of single bytes of long rows that come from the memory, where scan.columns moves these in words (H200, 191 MB,
-  // one step: 91 us for 454; but 309 MB, four steps: 350 for 244; and 240 MB that are no words 568, by scan.lines 1269).
+  // Bytes of a problem of one or two steps from which on scan.columns, which moves rows that are no whole vectors in words, is faster than threads
+  // that take them an element at a time: of 54 random problems (H100) it was in 23 of the 24 of so many, 0.49 to 0.99 of the time, and in none of less.
+  static int64_t much(const Problem &p) {
+    const bool one = fastest(p, Role::S)->extent == 1;
+    const int bytes = 16 / vector_of(p, true);
+    return bytes <= 2 ? (one ? 12 : 32) << 20 : bytes == 4 && one ? 26 << 20 : INT64_MAX;
+  }
   static bool suits(const Problem &p, const Device &d) {
     // Not lines that are rows of out, of which a thread writes its own an element at a time (409,816 of 15 int32 on an H200: 188 us, by
     // scan.general 50), but for very short ones: of 8 steps, or 3 where all is 8 MB and more (of three random problems of 4 to 8 steps
     // scan.general was faster in all, 0.39 to 0.51 of the time).
     const Mode &s = *fastest(p, Role::S);
     if (s.stride[0] == 1 && s.extent > (p.bytes() < 8 << 20 ? 8 : 3)) return false;
-    const bool others = s.extent > 2 || p.modes[0].extent < 1024 || p.bytes() < d.l2_bytes / 2;
-    return others || vector_of(p, true) < 16 || vector(p) > 1 || !ScanColumns::accepts(p, d) || !ScanColumns::suits(p, d);
+    const bool others = s.extent > 2 || p.modes[0].extent < 1024 || p.bytes() < much(p);
+    return others || vector(p) > 1 || !ScanColumns::accepts(p, d) || !ScanColumns::suits(p, d);
   }
   static LaunchConfig configure(const Problem &p, const Device &) {
     LaunchConfig c;
