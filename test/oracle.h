@@ -47,7 +47,7 @@ inline double identity(Fold op) {
   }
 }
 
-// max and min give NaN when there is one, and -0.0 < 0.0.
+// max, min and the arg-reductions take NaN when there is one, and -0.0 < 0.0.
 inline bool better(double x, double than, bool greatest) {
   if (std::isnan(than)) return false;
   if (std::isnan(x)) return true;
@@ -117,8 +117,7 @@ inline std::vector<double> reduce(Fold op, const std::vector<Tensor> &inputs, co
     int64_t position = 0, best_at = -1;
     for (const double x : elements) {
       const bool greatest = op == Fold::argmax;
-      // To an arg-reduction -0.0 and 0.0 are equal, and the first stays.
-      if (best_at < 0 || (!(x == best) && better(x, best, greatest))) best = x, best_at = position;
+      if (best_at < 0 || better(x, best, greatest)) best = x, best_at = position;
       acc = combine(op, acc, x);
       ++position;
     }

@@ -25,6 +25,8 @@ auto with_type(tcu_dtype_t d, F f) {
     case TCU_INT32: return f(int32_t{});
     case TCU_INT64: return f(int64_t{});
     case TCU_UINT8: return f(uint8_t{});
+    case TCU_UINT16: return f(uint16_t{});
+    case TCU_UINT32: return f(uint32_t{});
     case TCU_UINT64: return f(uint64_t{});
     case TCU_FLOAT16: return f(tcu::f16_t{});
     case TCU_BFLOAT16: return f(tcu::bf16_t{});

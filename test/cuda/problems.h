@@ -112,7 +112,7 @@ void on_every_kernel(const char *family, Tensor &out, const std::vector<double> 
     // These have a function to compile for every set of inputs that stay: on every fourth problem. So on the emulator do those that run
     // the function of reduce.general, which takes it long, or one of a broadcast besides; and, still more seldom, those on tensor cores after
     // their first.
-    const bool sliding = names[k].rfind("broadcast.sliding", 0) == 0, copied = names[k] == "scan.copied";
+    const bool sliding = names[k].rfind("broadcast.sliding", 0) == 0, copied = names[k].find(".copied") != std::string::npos;
     const bool general = names[k] == "reduce.tiny" || names[k] == "reduce.virtual" || copied;
     const bool on_tensor_cores = names[k].find(".tcu.") != std::string::npos && runs[k] > 0;
     if ((sliding || (api::emulated() && general)) && runs[0] % 4 != 1) continue;

@@ -41,7 +41,9 @@ void run_case(Rng &rng, tcu_expr_t expr, const oracle::Function &f, int n_inputs
   std::string text;
   for (int i = 0; i < n_inputs; ++i) {
     const bool whole = (in_place && i == 0) || (plain && support::chance(rng, 60));
-    inputs.push_back(std::make_unique<Tensor>(rng, in, whole ? extents : broadcastable(rng, extents), !plain && !(in_place && i == 0), plain, i + 1 == n_inputs ? last : Order::first));
+    const bool crossed = last == Order::shuffled && !(in_place && i == 0) && support::chance(rng, 50);
+    inputs.push_back(std::make_unique<Tensor>(rng, in, whole ? extents : broadcastable(rng, extents), !plain && !(in_place && i == 0), plain,
+                                              i + 1 == n_inputs || crossed ? last : Order::first));
     inputs.back()->fill([&] { return double(support::pick(rng, -4, 4)); });
     values.push_back(inputs.back()->values());
     text += inputs.back()->text() + " ";
@@ -114,7 +116,7 @@ TEST_CASE("cuda: random broadcasts on every kernel", "[cuda][broadcast]") {
     if (i % 3) run_case(rng, nullptr, oracle::first, 1, d, d, extents, true, runs, 0, Order::reversed);
     else run_case(rng, add.handle, sum, 2, d, d, extents, true, runs, 0, Order::reversed);
   }
-  report("broadcast", runs);
+  report("broadcast", runs, {"broadcast.copied"});
 }
 
 TEST_CASE("cuda: permuted tensors of up to seven modes on every kernel", "[cuda][broadcast]") {
@@ -147,8 +149,29 @@ TEST_CASE("cuda: permuted tensors of up to seven modes on every kernel", "[cuda]
   run_case(rng, nullptr, oracle::first, 1, TCU_FLOAT32, TCU_FLOAT32, {1021, 3}, true, runs, 0, Order::reversed);
   run_case(rng, nullptr, oracle::first, 1, TCU_FLOAT32, TCU_FLOAT32, {5, 3001}, true, runs, 0, Order::reversed);
   const auto names = kernels("broadcast");
-  for (size_t k = 0; k < runs.size(); ++k)
-    if (names[k] == "broadcast.permute") CHECK(runs[k] >= repeats(100) / 4);
+  const auto of = [&](const char *name) { return runs[size_t(std::find(names.begin(), names.end(), name) - names.begin())]; };
+  CHECK(of("broadcast.permute") >= repeats(100) / 4);
+  // inputs that lie across out and across each other, which is seldom drawn: out(i, j, k) = x(k, i, j) + y(j, k, i)
+  for (tcu_dtype_t d : {TCU_FLOAT32, TCU_FLOAT16}) {
+    const Sizes extents{20, 17, 30};
+    Tensor x(rng, d, {30, 20, 17}, false, true), y(rng, d, {17, 30, 20}, false, true), out(rng, d, extents, false, true);
+    for (Tensor *t : {&x, &y, &out}) t->fill([&] { return double(support::pick(rng, -4, 4)); });
+    const int64_t strides[2][3] = {{30, 600, 1}, {510, 1, 17}};
+    const tcu_tensor_t o = out.view(), in[] = {{x.view().data, extents.data(), strides[0], d, 3}, {y.view().data, extents.data(), strides[1], d, 3}};
+    const oracle::Tensor from[] = {x.values(), y.values()};
+    std::vector<double> expected;
+    support::for_each_index(extents, [&](const Sizes &i) {
+      double both = 0;
+      for (int k = 0; k < 2; ++k) both += from[k].data[size_t(from[k].base + i[0] * strides[k][0] + i[1] * strides[k][1] + i[2] * strides[k][2])];
+      expected.push_back(both);
+    });
+    const tcu_options_t options = TCU_OPTIONS_INIT;
+    std::vector<int> these;
+    on_every_kernel("broadcast", out, expected, options, these, "crossed", [&](const tcu_options_t &with) {
+      return tcu_map(context(), &o, add.handle, 2, in, &with);
+    });
+    CHECK(these[size_t(std::find(names.begin(), names.end(), "broadcast.copied") - names.begin())] == 1);
+  }
 }
 
 TEST_CASE("cuda: casts and single ops", "[cuda][broadcast]") {

@@ -169,6 +169,46 @@ TEST_CASE("cuda: argmax and argmin where every element is the least", "[cuda][re
   }
 }
 
+// Several elements are compared as one (device/keys.cuh): the best one stands at every place of a vector, of a round of vectors and of the rows
+// beside each other, is met again, and may be NaN or a zero.
+TEST_CASE("cuda: the first best of 8- and 16-bit elements", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(19);
+  const tcu_options_t options = TCU_OPTIONS_INIT;
+  struct Shape {
+    Sizes extents;
+    std::vector<int32_t> dims;
+  };
+  const Shape shapes[] = {{{1024, 33}, {0}}, {{512, 40}, {0}}, {{64, 70}, {0}}, {{16, 90}, {0}}, {{1000, 21}, {0}}, {{17, 300}, {0}}, {{4099, 3}, {0}},
+                          {{33600}, {0}},    {{40003}, {0}},   {{64, 5, 9}, {0, 2}}, {{48, 333}, {1}}, {{700, 60}, {1}}, {{49, 24, 61}, {0, 2}}, {{5, 400, 3, 7}, {1, 3}}};
+  const tcu_dtype_t types[] = {TCU_INT8, TCU_UINT8, TCU_INT16, TCU_UINT16, TCU_FLOAT16, TCU_BFLOAT16};
+  std::vector<int> runs;
+  for (tcu_dtype_t dtype : types) {
+    if (api::emulated() && dtype != TCU_INT8 && dtype != TCU_FLOAT16) continue;  // functions that it would have to compile
+    for_cases(rng, shapes, [&](const Shape &shape) {
+      const bool greatest = api::emulated() ? dtype == TCU_INT8 : support::chance(rng, 50), is_float = dtype == TCU_FLOAT16 || dtype == TCU_BFLOAT16;
+      Sizes kept = shape.extents;
+      for (int32_t d : shape.dims) kept[size_t(d)] = 1;
+      Tensor in(rng, dtype, shape.extents, false, true), out(rng, TCU_INT64, kept, false, true);
+      const double bits = dtype == TCU_INT8 || dtype == TCU_UINT8 ? 256 : 65536, least = dtype == TCU_INT8 || dtype == TCU_INT16 ? -bits / 2 : 0;
+      const int most = int(support::pick(rng, 0, 3));  // of how many kinds the elements are
+      const double special[] = {0.0, -0.0, INFINITY, -INFINITY, 1.0, -1.5, std::nan("")}, whole[] = {least, least + bits - 1, least + bits / 2, least + 3};
+      const int nans = support::chance(rng, 30) ? 1 : 0, few = int(support::pick(rng, 0, 3));
+      in.fill([&]() -> double {
+        if (support::chance(rng, nans)) return is_float ? special[6] : whole[most];
+        if (is_float) return few == 0 ? special[support::pick(rng, 0, 1)] : few == 1 ? special[support::pick(rng, 2, 5)] : double(support::pick(rng, -120, 120));
+        return few == 0 ? whole[support::pick(rng, 0, most)] : least + double(support::pick(rng, 0, int(bits) - 1));
+      });
+      out.fill([] { return 1.0; });
+      const tcu_tensor_t o = out.view(), x = in.view();
+      const auto expected = oracle::reduce(greatest ? oracle::Fold::argmax : oracle::Fold::argmin, {in.values()}, shape.dims);
+      on_every_kernel("reduce", out, expected, options, runs, in.text(), [&](const tcu_options_t &with) {
+        return tcu_reduce(context(), &o, greatest ? TCU_REDUCE_ARGMAX : TCU_REDUCE_ARGMIN, nullptr, 1, &x, int32_t(shape.dims.size()), shape.dims.data(), &with);
+      });
+    });
+  }
+}
+
 // These are folded four in a word (device/bytes.cuh), so every value of a byte comes at every place in one.
 TEST_CASE("cuda: sums and extrema of bytes of any value", "[cuda][reduce]") {
   NEEDS_CUDA();

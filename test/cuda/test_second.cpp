@@ -177,7 +177,7 @@ TEST_CASE("cuda: two, three and four results of maps on every kernel", "[cuda][b
         return status;
       });
     }
-  report("broadcast", runs);
+  report("broadcast", runs, {"broadcast.copied"});
 }
 
 TEST_CASE("cuda: second results of NaN, infinities and the lowest numbers", "[cuda][reduce]") {
