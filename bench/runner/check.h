@@ -13,6 +13,7 @@ struct Reference {
   std::vector<double> magnitudes;  // of a sum or a mean: the same of magnitudes
   double scale = 0;                // squared norm that a difference is compared with
   double tolerance = 0;
+  double serial_tolerance = 0;     // of a row that adds a line's elements one after another
   bool is_exact = false;           // anything but equality is an error of 1: max, min and the arg-reductions
 };
 
