@@ -69,8 +69,8 @@ bool ScanCopied::accepts(const Problem &p, const Device &) {
 }
 // Where there is much, and an input that is contiguous elsewhere leaves a sector of memory or two between neighbours of out. Of 22 random
 // permuted scans of 12 MB and more 19 were faster than by any other row, 0.18 to 0.71 of the time, and three slower, up to 1.25; below, 38 of
-// 49 were slower (H100). And in place of scan.general, whatever there is: of 41 of less than 8 bytes an element 37 were faster, 0.22 to 0.94 of
-// the time, four slower, up to 1.32.
+// 49 were slower (H100). And in place of scan.general, whatever there is: of 36 of less than 8 bytes an element 32 were faster, 0.22 to 0.94 of
+// the time, three slower, up to 1.32.
 bool ScanCopied::suits(const Problem &p, const Device &d) {
   if (bytes_of(p.out) < 8 && is_left_to_general(p, d)) return true;
   if (p.bytes() < 12 << 20) return false;

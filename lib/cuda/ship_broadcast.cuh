@@ -7,12 +7,7 @@ namespace tcu::cuda {
 
 template <class Map, Op op, class In, class Result>
 void ship_flat(ShippedTable &t) {
-  using Out = stored_t<In, Result>;
-  const void *kernel = kernel_address<&entry<broadcast_flat<Map, Result, Out, int64_t>>>();
-  const auto arguments = {text_of<Result>(), text_of<Out>(), std::string("int64_t")};
-  constexpr DType d = dtype_of<In>::value;
-  if constexpr (Map::Inputs::size == 1) t.add("broadcast_flat", arguments, op_of(op), {d}, kernel);
-  else t.add("broadcast_flat", arguments, op_of(op), {d, d}, kernel);
+  add_map<broadcast_flat, Map, Result, stored_t<In, Result>, int64_t>(t, "broadcast_flat", op_of(op));
 }
 
 template <int arity, class F, Op op, Rule rule, bool integral, class In>

@@ -2,11 +2,11 @@
 
 namespace tcu::cuda {
 
-void ShippedTable::add(const char *body, std::initializer_list<std::string> arguments, const std::shared_ptr<const Expr> &expr,
-                       std::initializer_list<DType> in, const void *handle, int selector) {
+void ShippedTable::add(std::string_view body, std::span<const std::string_view> arguments, const std::shared_ptr<const Expr> &expr,
+                       std::span<const DType> in, const void *handle, int selector) {
   Instance f;
   f.body = body;
-  for (const std::string &a : arguments) f.arguments += (f.arguments.empty() ? "" : ", ") + a;
+  for (const std::string_view a : arguments) f.arguments.append(f.arguments.empty() ? "" : ", ").append(a);
   f.n_inputs = int(in.size());
   std::copy(in.begin(), in.end(), f.in);
   f.expr = expr;
@@ -24,10 +24,10 @@ const ShippedTable &table() {
   static const ShippedTable &t = *[] {
     auto *made = new ShippedTable;  // outlives every thread that may ask
     ship_broadcast_f32(*made), ship_broadcast_f64(*made), ship_broadcast_f16(*made), ship_broadcast_bf16(*made);
-    ship_broadcast_integers(*made), ship_broadcast_casts(*made), ship_broadcast_general(*made), ship_broadcast_any(*made);
-    ship_reduce_floats(*made), ship_reduce_halves(*made), ship_reduce_integers(*made), ship_reduce_small_integers(*made);
-    ship_reduce_float8(*made), ship_reduce_moments(*made);
-    ship_scan_floats(*made), ship_scan_halves(*made), ship_scan_integers(*made);
+    ship_broadcast_integers(*made), ship_broadcast_casts(*made), ship_broadcast_any(*made);
+    ship_general_floats(*made), ship_general_halves(*made), ship_general_integers(*made);
+    ship_reduce_floats(*made), ship_reduce_halves(*made), ship_reduce_integers(*made), ship_reduce_bytes(*made);
+    ship_reduce_moments(*made), ship_scan_floats(*made), ship_scan_halves(*made), ship_scan_integers(*made);
     return made;
   }();
   return t;

@@ -79,13 +79,8 @@ struct AnyOp<In, T, Result, 2> {
 
 template <class In, class T, class Result, int n>
 void ship_any(ShippedTable &t) {
-  using Out = stored_t<In, Result>;
-  const void *kernel = kernel_address<&entry<broadcast_general<AnyOp<In, T, Result, n>, Result, Out, int32_t, 1, 0>>>();
-  constexpr DType d = dtype_of<In>::value;
   const auto add = [&](Op op) {
-    const auto arguments = {text_of<Result>(), text_of<Out>(), std::string("int32_t"), std::string("1"), std::string("0u")};
-    if (n == 1) t.add("broadcast_general", arguments, op_of(op), {d}, kernel, int(op));
-    else t.add("broadcast_general", arguments, op_of(op), {d, d}, kernel, int(op));
+    add_map<broadcast_general, AnyOp<In, T, Result, n>, Result, stored_t<In, Result>, int32_t, 1, 0u>(t, "broadcast_general", op_of(op), int(op));
   };
   enum { Any = 0, Real = 0, Integral = 1 };
 #define TCU_ANY_CASE(id, name, arity, domain, result, ...) \

@@ -13,9 +13,7 @@ struct Fill {
 
 template <class In, class Out>
 void ship_cast(ShippedTable &t) {
-  using Acc = compute_t<In>;
-  t.add("broadcast_flat", {text_of<Acc>(), text_of<Out>(), "int64_t"}, Expr::identity(), {dtype_of<In>::value},
-        kernel_address<&entry<broadcast_flat<Identity<In>, Acc, Out, int64_t>>>());
+  add_map<broadcast_flat, Identity<In>, compute_t<In>, Out, int64_t>(t, "broadcast_flat", Expr::identity());
 }
 template <class... T>
 struct Casts {
@@ -26,9 +24,8 @@ struct Casts {
 template <class T, class Out>
 void ship_fill(ShippedTable &t) {
   constexpr DType d = dtype_of<T>::value;
-  t.add("broadcast_flat", {text_of<T>(), text_of<Out>(), "int64_t"},
-        std::make_shared<const Expr>(std::vector<Node>{Node::constant(d, make_scalar(d, 0))}), {},
-        kernel_address<&entry<broadcast_flat<Fill<T>, T, Out, int64_t>>>());
+  add_map<broadcast_flat, Fill<T>, T, Out, int64_t>(
+      t, "broadcast_flat", std::make_shared<const Expr>(std::vector<Node>{Node::constant(d, make_scalar(d, 0))}));
 }
 
 }  // namespace

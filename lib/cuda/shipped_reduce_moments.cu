@@ -5,10 +5,10 @@ namespace {
 template <class In>
 void ship_moments(ShippedTable &t) {
   using A = compute_t<In>;
-  ship_fold<fold::var, In, A, In, false>(t, "var");  // of std too
-  ship_fold<fold::logsumexp, In, A, In, false>(t, "logsumexp");
-  ship_channels<fold::var, A, In, Identity<In>>(t, "var", Expr::identity(), dtype_of<In>::value);
-  ship_tiles<fold::var, A, In, Identity<In>>(t, "var", Expr::identity(), dtype_of<In>::value);
+  ship_fold<fold::var, In, A, In, false>(t);  // of std too
+  ship_fold<fold::logsumexp, In, A, In, false>(t);
+  ship_channels<fold::var, A, In, Identity<In>>(t, Expr::identity());
+  ship_tiles<fold::var, A, In, Identity<In>>(t, Expr::identity());
 }
 }  // namespace
 void ship_reduce_moments(ShippedTable &t) {
