@@ -45,6 +45,12 @@ inline int64_t product(const Sizes &extents) {
   return n;
 }
 
+// The extents of what a reduction over dims leaves.
+inline Sizes kept_of(Sizes extents, const std::vector<int32_t> &dims) {
+  for (int32_t d : dims) extents[size_t(d)] = 1;
+  return extents;
+}
+
 inline Sizes dense(const Sizes &extents) {
   Sizes strides;
   int64_t step = 1;

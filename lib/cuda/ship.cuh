@@ -33,8 +33,8 @@ template <class T> inline constexpr std::string_view text_of = dtype_of<T>::text
   struct name;                 \
   }                            \
   template <> inline constexpr std::string_view text_of<fold::name> = "fold::" #name;
-TCU_FOLD(sum) TCU_FOLD(prod) TCU_FOLD(max) TCU_FOLD(min) TCU_FOLD(any) TCU_FOLD(all) TCU_FOLD(count)
-TCU_FOLD(argmax) TCU_FOLD(argmin) TCU_FOLD(var) TCU_FOLD(logsumexp)
+TCU_FOLD(sum) TCU_FOLD(max) TCU_FOLD(min) TCU_FOLD(argmax) TCU_FOLD(any) TCU_FOLD(all) TCU_FOLD(count)
+TCU_FOLD(var) TCU_FOLD(logsumexp)
 #undef TCU_FOLD
 // or a value: true, 4, 2u.
 template <auto value>

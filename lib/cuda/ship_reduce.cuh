@@ -76,16 +76,14 @@ void ship_tcu(ShippedTable &t) {
   ship_tcu_segmented<In, Sum, Sum>(t);
   ship_tcu_anywhere<In, Sum, Sum>(t);
 }
+// Products and argmin are left to run time.
 template <class In, class Sum>
 void ship_folds(ShippedTable &t) {
   using T = compute_t<In>;
-  using Out = stored_t<In, Sum>;
-  ship_fold<fold::sum, In, Sum, Out, true>(t);
+  ship_fold<fold::sum, In, Sum, stored_t<In, Sum>, true>(t);
   ship_fold<fold::max, In, T, In, true>(t);
-  ship_fold<fold::argmax, In, T, int64_t, false>(t);
-  ship_fold<fold::prod, In, Sum, Out, false>(t);
   ship_fold<fold::min, In, T, In, false>(t);
-  ship_fold<fold::argmin, In, T, int64_t, false>(t);
+  ship_fold<fold::argmax, In, T, int64_t, false>(t);
 }
 template <class F, Op op, class In>
 void ship_sum_of(ShippedTable &t) {

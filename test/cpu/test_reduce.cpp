@@ -49,8 +49,7 @@ TEST_CASE("random reductions agree with the oracle on every row") {
       inputs.back().fill([&](const Sizes &) { return prod ? (chance(rng, 1) ? 2.0 : 1.0) : double(pick(rng, 0, chance(rng, 3) ? 3 : 1)); });
     }
     for (Tensor &t : inputs) views.push_back(t.view()), doubles.push_back(t.as_doubles());
-    Sizes kept = s.extents;
-    for (int32_t d : s.dims) kept[size_t(d)] = 1;
+    const Sizes kept = kept_of(s.extents, s.dims);
     const DType wide[] = {DType::i64, DType::f64, DType::f32, DType::i32};
     Tensor out(is_arg ? one_of(rng, std::vector<DType>{DType::i64, DType::i32, DType::u32}) : one_of(rng, wide), kept, layout(rng, kept, false));
     out.fill([&](const Sizes &) { return double(pick(rng, 0, 3)); });

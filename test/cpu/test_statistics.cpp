@@ -86,8 +86,7 @@ TEST_CASE("random means, variances, norms and logarithms of sums agree with thei
       inputs.back().fill([&](const Sizes &) { return std::max(s.mean + s.deviation * normal(rng), least); });
     }
     for (Tensor &t : inputs) views.push_back(t.view()), doubles.push_back(t.as_doubles());
-    Sizes kept = extents;
-    for (int32_t d : dims) kept[size_t(d)] = 1;
+    const Sizes kept = kept_of(extents, dims);
     const DType outs[] = {DType::f64, DType::f64, DType::f32, DType::f16, DType::bf16, DType::c128};
     Tensor out(one_of(rng, outs), kept, layout(rng, kept, false));
     out.fill([&](const Sizes &) { return double(pick(rng, 0, 3)); });

@@ -15,6 +15,7 @@ namespace problems {
 
 using support::Rng;
 using support::Sizes;
+using support::kept_of;
 using tensors::base_of, tensors::decode, tensors::encode, tensors::rounded, tensors::with_type;
 
 inline bool has_cuda() {

@@ -30,8 +30,7 @@ TEST_CASE("cuda: ten modes that do not merge", "[cuda][jit]") {
   }
   runs.clear();
   for (const std::vector<int32_t> &dims : {std::vector<int32_t>{0, 2, 4, 6, 8}, std::vector<int32_t>{1, 3, 5, 7, 9}}) {
-    Sizes kept = extents;
-    for (int32_t d : dims) kept[size_t(d)] = 1;
+    const Sizes kept = kept_of(extents, dims);
     const auto out = make(kept);
     const tcu_tensor_t o = out->view(), x = in->view();
     on_every_kernel("reduce", *out, oracle::reduce(oracle::Fold::sum, {in->values()}, dims), options, runs, "", [&](const tcu_options_t &with) {

@@ -25,10 +25,9 @@ const Case cases[] = {
 bool is_bool(const Case &c) { return c.in == TCU_BOOL; }
 
 void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs) {
-  Sizes kept = extents;
-  int64_t reduced = 1;
-  for (int32_t d : dims) reduced *= kept[size_t(d)], kept[size_t(d)] = 1;
-  if (reduced == 0 && c.op != TCU_REDUCE_SUM) return;
+  const Sizes kept = kept_of(extents, dims);
+  const bool is_empty = std::any_of(dims.begin(), dims.end(), [&](int32_t d) { return extents[size_t(d)] == 0; });
+  if (is_empty && c.op != TCU_REDUCE_SUM) return;
   Tensor in(rng, c.in, extents, !plain, plain), out(rng, c.out, kept, false, plain);
   const bool prod = c.op == TCU_REDUCE_PROD;
   in.fill([&]() -> double { return is_bool(c) ? support::chance(rng, 50) : prod ? (support::chance(rng, 50) ? 1 : -1) : double(support::pick(rng, -4, 4)); });
@@ -130,8 +129,7 @@ TEST_CASE("cuda: NaN, infinities and ties in max, min, argmax, argmin", "[cuda][
     const Case c = support::one_of(rng, std::vector<Case>{cases[6], cases[7], cases[9], cases[10], cases[17]});
     const Sizes extents = {support::pick(rng, 1, 70), support::pick(rng, 1, 9)};
     const std::vector<int32_t> dims = support::chance(rng, 50) ? std::vector<int32_t>{0} : std::vector<int32_t>{1};
-    Sizes kept = extents;
-    kept[size_t(dims[0])] = 1;
+    const Sizes kept = kept_of(extents, dims);
     Tensor in(rng, c.in, extents, false, support::chance(rng, 50)), out(rng, c.out, kept, false, true);
     const int nans = support::chance(rng, 50) ? 20 : 0;
     in.fill([&]() -> double { return support::chance(rng, nans) ? nan : support::chance(rng, 30) ? (support::chance(rng, 50) ? inf : -inf) : 1; });
@@ -153,8 +151,7 @@ TEST_CASE("cuda: argmax and argmin where every element is the least", "[cuda][re
   for (const bool least : {true, false}) {
     for (const Sizes &extents : {Sizes{9, 5}, Sizes{64, 3}, Sizes{20000, 1}, Sizes{16, 2600}}) {
       for (int32_t dim : {0, 1}) {
-        Sizes kept = extents;
-        kept[size_t(dim)] = 1;
+        const Sizes kept = kept_of(extents, {dim});
         Tensor in(rng, TCU_INT8, extents, false, true), out(rng, TCU_INT64, kept, false, true);
         in.fill([&] { return least ? -128.0 : 127.0; });
         out.fill([] { return 1.0; });
@@ -187,8 +184,7 @@ TEST_CASE("cuda: the first best of 8- and 16-bit elements", "[cuda][reduce]") {
     if (api::emulated() && dtype != TCU_INT8 && dtype != TCU_FLOAT16) continue;  // functions that it would have to compile
     for_cases(rng, shapes, [&](const Shape &shape) {
       const bool greatest = api::emulated() ? dtype == TCU_INT8 : support::chance(rng, 50), is_float = dtype == TCU_FLOAT16 || dtype == TCU_BFLOAT16;
-      Sizes kept = shape.extents;
-      for (int32_t d : shape.dims) kept[size_t(d)] = 1;
+      const Sizes kept = kept_of(shape.extents, shape.dims);
       Tensor in(rng, dtype, shape.extents, false, true), out(rng, TCU_INT64, kept, false, true);
       const double bits = dtype == TCU_INT8 || dtype == TCU_UINT8 ? 256 : 65536, least = dtype == TCU_INT8 || dtype == TCU_INT16 ? -bits / 2 : 0;
       const int most = int(support::pick(rng, 0, 3));  // of how many kinds the elements are
@@ -226,8 +222,7 @@ TEST_CASE("cuda: sums and extrema of bytes of any value", "[cuda][reduce]") {
     for (const Case &c : {Case{TCU_REDUCE_SUM, oracle::Fold::sum, dtype, TCU_INT64}, Case{TCU_REDUCE_MAX, oracle::Fold::max, dtype, dtype},
                           Case{TCU_REDUCE_MIN, oracle::Fold::min, dtype, dtype}})
       for_cases(rng, shapes, [&](const Shape &shape) {
-        Sizes kept = shape.extents;
-        for (int32_t d : shape.dims) kept[size_t(d)] = 1;
+        const Sizes kept = kept_of(shape.extents, shape.dims);
         Tensor in(rng, dtype, shape.extents, false, true), out(rng, c.out, kept, false, true);
         const int64_t least = dtype == TCU_INT8 ? -128 : 0, from = least + support::pick(rng, 0, 255);
         const int64_t to = support::chance(rng, 50) ? least + 255 : from;  // or all equal
@@ -259,8 +254,8 @@ TEST_CASE("cuda: reductions in many parts", "[cuda][reduce]") {
   for (const Shape &shape : shapes)
     for (const Case &c : std::vector<Case>(folds, folds + shape.folds)) {
       if (shape.folds > 1 && !is_chosen(rng)) continue;
-      Sizes kept = shape.extents, room = shape.extents;
-      for (int32_t d : shape.dims) kept[size_t(d)] = 1;
+      const Sizes kept = kept_of(shape.extents, shape.dims);
+      Sizes room = shape.extents;
       room[0] += shape.gap;
       Tensor in(rng, c.in, room, false, true), out(rng, c.out, kept, false, true);
       in.narrow(0, shape.extents[0]);
@@ -288,8 +283,7 @@ TEST_CASE("cuda: reductions of views with gaps are cut into parts", "[cuda][redu
       Tensor in(rng, TCU_FLOAT32, view.whole, false, true);
       in.narrow(0, 1);
       in.fill([&] { return double(support::pick(rng, -99, 99)); });
-      Sizes kept = in.extents;
-      for (int32_t d : view.dims) kept[size_t(d)] = 1;
+      const Sizes kept = kept_of(in.extents, view.dims);
       Tensor out(rng, op == TCU_REDUCE_ARGMAX ? TCU_INT64 : TCU_FLOAT32, kept, false, true);
       out.fill([] { return 1.0; });
       const tcu_tensor_t o = out.view(), x = in.view();
@@ -322,8 +316,8 @@ TEST_CASE("cuda: reductions of products of rows that begin anywhere", "[cuda][re
   for (int64_t gap : api::emulated() ? std::vector<int64_t>{-1, 0, 1} : std::vector<int64_t>{-1, 0, 1, 2, 4})
     for (const Sizes &extents : {Sizes{64, 9, 5}, Sizes{67, 31, 3}, Sizes{7, 11, 40}, Sizes{16, 2100, 2}})
       for (const std::vector<int32_t> &dims : {std::vector<int32_t>{1}, {0}, {0, 2}, {1, 2}}) {
-        Sizes kept = extents, room = extents;
-        for (int32_t d : dims) kept[size_t(d)] = 1;
+        const Sizes kept = kept_of(extents, dims);
+        Sizes room = extents;
         room[0] = gap > 0 ? room[0] + gap : gap == 0 ? 1 : room[0];
         const bool swapped = support::chance(rng, 50);
         Tensor a(rng, TCU_FLOAT32, extents, false, true), out(rng, TCU_FLOAT32, kept, false, true);

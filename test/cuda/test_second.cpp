@@ -57,8 +57,7 @@ void check(const Tensor &second, const std::vector<double> &expected, const std:
 }
 
 void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs) {
-  Sizes kept = extents;
-  for (int32_t d : dims) kept[size_t(d)] = 1;
+  const Sizes kept = kept_of(extents, dims);
   Tensor in(rng, c.in, extents, !plain, plain), out(rng, c.out, kept, false, plain);
   Tensor second(rng, c.second_out, out);
   in.fill([&] { return number(rng, c.in); });

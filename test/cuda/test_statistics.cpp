@@ -34,8 +34,7 @@ double normal(Rng &rng) {  // as good as
 }
 
 void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs) {
-  Sizes kept = extents;
-  for (int32_t d : dims) kept[size_t(d)] = 1;
+  const Sizes kept = kept_of(extents, dims);
   Tensor in(rng, c.in, extents, !plain, plain), out(rng, c.out, kept, false, plain);
   const double mean = c.in == TCU_INT8 || support::chance(rng, 30) ? 0 : is_half(c.in) ? 5 : 1e6, deviation = c.in == TCU_INT8 ? 10 : 1;
   in.fill([&] { return mean + deviation * normal(rng); });
@@ -111,8 +110,7 @@ TEST_CASE("cuda: statistics of equal elements, of infinities and NaN", "[cuda][r
       for (double special : {0.0, inf, -inf, nan})
         for (const Case &c : {cases[0], cases[6]}) {
           if (support::product(extents) > 1000 && (!is_chosen(rng) || !is_chosen(rng))) continue;
-          Sizes kept = extents;
-          kept[size_t(dim)] = 1;
+          const Sizes kept = kept_of(extents, {dim});
           Tensor in(rng, TCU_FLOAT32, extents, false, true), out(rng, TCU_FLOAT32, kept, false, true);
           in.fill([] { return 1e6 + 0.1; });
           if (special != 0) encode(TCU_FLOAT32, in.at({extents[0] / 2, extents[1] / 2}), special), in.upload();
@@ -139,8 +137,8 @@ TEST_CASE("cuda: a variance whose first element is far from all others", "[cuda]
   for (const Sizes &extents : {Sizes{256, 64}, Sizes{2048, 5}, Sizes{33600, 1}})
     for (int32_t dim : {0, 1}) {
       if (extents[size_t(dim)] == 1) continue;  // no variance
-      Sizes kept = extents, at = {0, 0};
-      kept[size_t(dim)] = 1;
+      const Sizes kept = kept_of(extents, {dim});
+      Sizes at = {0, 0};
       Tensor in(rng, TCU_FLOAT32, extents, false, true), out(rng, TCU_FLOAT32, kept, false, true);
       in.fill([&] { return normal(rng); });
       for (int64_t &k = at[size_t(1 - dim)]; k < kept[size_t(1 - dim)]; ++k) encode(TCU_FLOAT32, in.at(at), 1e6);
