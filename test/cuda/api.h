@@ -73,10 +73,10 @@ inline bool emulated() {
   OK(tcu_device_info(&info, "cuda", 0));
   return std::string(info.name).find("mulat") != std::string::npos;
 }
-// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 32).
+// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 20).
 inline int test_scale() {
   const char *scale = std::getenv("TCU_TEST_SCALE");
-  return scale ? std::atoi(scale) : emulated() ? 32 : 100;
+  return scale ? std::atoi(scale) : emulated() ? 20 : 100;
 }
 // TCU_TEST_SEED: which problems, so that several processes draw each their own.
 inline unsigned test_seed(unsigned seed) {

@@ -92,6 +92,7 @@ TEST_CASE("cuda: second results on every kernel", "[cuda][reduce]") {
       if (support::chance(rng, 50)) dims.push_back(int32_t(m));
     run_case(rng, cases[i % n_cases()], extents, dims, support::chance(rng, 50), runs);
   }
+  for (int i = 0; i < 6; ++i) run_case(rng, cases[0], {3, 5, 1201}, {1}, true, runs);  // reduce.periods, of those that begin at 16 bytes
   for (int i = 0; i < n_cases(); ++i) {  // those of test_reduce.cpp that are split, and the short ones
     run_case(rng, cases[i], {40003}, {0}, false, runs);
     run_case(rng, cases[i], {33600}, {0}, true, runs);
