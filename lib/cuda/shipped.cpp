@@ -2,6 +2,10 @@
 
 namespace tcu::cuda {
 
+#define TCU_PART(name) void ship_##name(ShippedTable &);
+#include "shipped_parts.def"
+#undef TCU_PART
+
 void ShippedTable::add(std::string_view body, std::span<const std::string_view> arguments, const std::shared_ptr<const Expr> &expr,
                        std::span<const DType> in, const void *handle, int selector) {
   Instance f;
@@ -23,11 +27,9 @@ namespace {
 const ShippedTable &table() {
   static const ShippedTable &t = *[] {
     auto *made = new ShippedTable;  // outlives every thread that may ask
-    ship_broadcast_f32(*made), ship_broadcast_f64(*made), ship_broadcast_f16(*made), ship_broadcast_bf16(*made);
-    ship_broadcast_integers(*made), ship_broadcast_casts(*made), ship_broadcast_any(*made);
-    ship_general_floats(*made), ship_general_halves(*made), ship_general_integers(*made);
-    ship_reduce_floats(*made), ship_reduce_halves(*made), ship_reduce_integers(*made), ship_reduce_bytes(*made);
-    ship_reduce_moments(*made), ship_scan_floats(*made), ship_scan_halves(*made), ship_scan_integers(*made);
+#define TCU_PART(name) ship_##name(*made);
+#include "shipped_parts.def"
+#undef TCU_PART
     return made;
   }();
   return t;

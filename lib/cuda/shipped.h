@@ -1,5 +1,5 @@
-// The functions that the library ships: name_of(instance) -> a kernel compiled ahead of time. The files shipped_*.cu
-// instantiate them, each its part, so that a build can compile them side by side.
+// The functions that the library ships: name_of(instance) -> a kernel compiled ahead of time. A file shipped_<part>.cu instantiates
+// its part of them in ship_<part>(ShippedTable &), so that a build can compile them side by side, or some alone (TCUOPS_SHIP).
 #pragma once
 #include <span>
 #include <string>
@@ -21,24 +21,5 @@ class ShippedTable {
  private:
   std::unordered_map<std::string, Shipped> entries_;
 };
-
-void ship_broadcast_f32(ShippedTable &);
-void ship_broadcast_f64(ShippedTable &);
-void ship_broadcast_f16(ShippedTable &);
-void ship_broadcast_bf16(ShippedTable &);
-void ship_broadcast_integers(ShippedTable &);
-void ship_broadcast_casts(ShippedTable &);
-void ship_general_floats(ShippedTable &);
-void ship_general_halves(ShippedTable &);
-void ship_general_integers(ShippedTable &);
-void ship_broadcast_any(ShippedTable &);
-void ship_reduce_floats(ShippedTable &);
-void ship_reduce_halves(ShippedTable &);
-void ship_reduce_integers(ShippedTable &);
-void ship_reduce_bytes(ShippedTable &);
-void ship_reduce_moments(ShippedTable &);
-void ship_scan_floats(ShippedTable &);
-void ship_scan_halves(ShippedTable &);
-void ship_scan_integers(ShippedTable &);
 
 }  // namespace tcu::cuda

@@ -67,6 +67,13 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
       if (support::chance(rng, 50)) dims.push_back(int32_t(m));
     run_case(rng, support::one_of(rng, cases), extents, dims, support::chance(rng, 50), runs);
   }
+  report("reduce", runs);
+}
+
+TEST_CASE("cuda: reductions in parts on every kernel", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(71);
+  std::vector<int> runs;
   // what reduce.split takes: few outputs, many elements; one run, rows, rows read several as one, rows of single elements
   for_cases(rng, cases, [&](const Case &c) {
     run_case(rng, c, {40003}, {0}, support::chance(rng, 50), runs);
@@ -83,6 +90,15 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {9, 560, 2, 3}, {1, 3}, true, runs);
     run_case(rng, c, {4, 2100, 2, 3}, {1, 3}, true, runs);
     run_case(rng, c, {8300, 3, 5}, {0, 2}, true, runs);
+  });
+  report("reduce", runs);
+}
+
+TEST_CASE("cuda: reductions of tiles on every kernel", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(72);
+  std::vector<int> runs;
+  for_cases(rng, cases, [&](const Case &c) {
     // reduce.tiles: all outputs of a step and some of them, in parts, several runs, more columns than threads, steps that begin anywhere
     run_case(rng, c, {7, 64, 333}, {0, 2}, true, runs);
     run_case(rng, c, {5, 3, 4001}, {0, 2}, support::chance(rng, 50), runs);
@@ -94,6 +110,13 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {3, 5, 1201}, {1}, true, runs);
     run_case(rng, c, {5, 3, 4, 601}, {0, 2}, true, runs);
   });
+  report("reduce", runs);
+}
+
+TEST_CASE("cuda: short segments and rows that are no whole vectors on every kernel", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(73);
+  std::vector<int> runs;
   // short segments of whole vectors and not, and rows of them that are shorter than a block is wide
   for_cases(rng, cases, [&](const Case &c) {
     for (int64_t n : {8, 16, 48, 64, 256, 1024}) run_case(rng, c, {n, 37}, {0}, true, runs);

@@ -116,8 +116,8 @@ TEST_CASE("cuda: a fused expression is compiled once, and constants do not count
 TEST_CASE("cuda: rows shorter than a vector: kernels where they are shipped, and not where they would be compiled and broadcast.general not") {
   // No vectors, an operand that stays along the second mode, and more elements than there are threads; out without gaps and with some.
   const int64_t extents[] = {3, 40, 3000}, strides[] = {1, 0, 3}, dense[] = {1, 3, 120}, gaps[] = {1, 3, 121};
-  Memory x(std::vector<float>(360000, 2.0f)), b(std::vector<float>(9000, 1.0f)), y(std::vector<float>(363000, 7.0f));
-  const tcu_tensor_t in[] = {{x.data, extents, nullptr, TCU_FLOAT32, 3}, {b.data, extents, strides, TCU_FLOAT32, 3}};
+  Memory x(std::vector<int32_t>(360000, 2)), b(std::vector<int32_t>(9000, 1)), y(std::vector<int32_t>(363000, 7));
+  const tcu_tensor_t in[] = {{x.data, extents, nullptr, TCU_INT32, 3}, {b.data, extents, strides, TCU_INT32, 3}};
   const struct {
     const int64_t *strides;
     tcu_op_t id;
@@ -128,7 +128,7 @@ TEST_CASE("cuda: rows shorter than a vector: kernels where they are shipped, and
                {gaps, TCU_OP_POW, "broadcast.general"}};
   for (const auto &c : cases) {
     const Expr e({input(0), input(1), op(c.id)});
-    const tcu_tensor_t out{y.data, extents, c.strides, TCU_FLOAT32, 3};
+    const tcu_tensor_t out{y.data, extents, c.strides, TCU_INT32, 3};
     tcu_plan_t plan = nullptr;
     OK(tcu_plan_map(&plan, cuda(), &out, e.handle, 2, in, nullptr));
     tcu_plan_info_t info = TCU_PLAN_INFO_INIT;
@@ -138,10 +138,10 @@ TEST_CASE("cuda: rows shorter than a vector: kernels where they are shipped, and
     OK(tcu_plan_destroy(plan));
   }
   const Expr sum({input(0), input(1), op(TCU_OP_ADD)});
-  const tcu_tensor_t out{y.data, extents, gaps, TCU_FLOAT32, 3};
+  const tcu_tensor_t out{y.data, extents, gaps, TCU_INT32, 3};
   OK(tcu_map(cuda(), &out, sum.handle, 2, in, nullptr));
-  const std::vector<float> got = y.get<float>(363000);
-  for (size_t i = 0; i < got.size(); ++i) REQUIRE(got[i] == (i % 121 == 120 ? 7.0f : 3.0f));
+  const std::vector<int32_t> got = y.get<int32_t>(363000);
+  for (size_t i = 0; i < got.size(); ++i) REQUIRE(got[i] == (i % 121 == 120 ? 7 : 3));
 }
 
 TEST_CASE("cuda: threads, each with its own stream, context and expressions") {

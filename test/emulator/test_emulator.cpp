@@ -372,7 +372,7 @@ TEST_CASE("clusters of blocks reach each other's shared memory") {
   REQUIRE(with(tells, 17, 17) == cudaErrorInvalidConfiguration);
   REQUIRE(with(tells, 12, 2) == cudaErrorLaunchFailure);  // it asks for blocks that there are not
   REQUIRE(with(tcu::cuda::kernel_address<&absent_kernel>(), 2, 2) == cudaErrorLaunchFailure);
-  REQUIRE(emu::last_error().find("deadlock") != std::string::npos);
+  REQUIRE(std::string(emu::last_error()).find("deadlock") != std::string::npos);
   cudaGetLastError();
 }
 

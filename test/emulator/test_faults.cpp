@@ -110,7 +110,7 @@ std::string error_of(unsigned threads, int n, unsigned blocks = 1) {
   DeviceArray<float> data(256);
   data.fill(0);
   REQUIRE(launch<Kernel>(blocks, threads, Params{data.data(), n}) == cudaErrorLaunchFailure);
-  REQUIRE(cudaGetErrorString(cudaGetLastError()) == emu::last_error());
+  REQUIRE(cudaGetErrorString(cudaGetLastError()) == std::string(emu::last_error()));
   return emu::last_error();
 }
 

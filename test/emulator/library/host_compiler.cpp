@@ -76,7 +76,9 @@ std::vector<std::string> command() {
   std::istringstream flags(TCU_HOST_FLAGS);
   for (std::string flag; flags >> flag;) arguments.push_back(flag);
   // -O0: these kernels run once or twice on a few elements, and the compiler is what the tests wait for.
-  for (const char *flag : {"-std=c++20", "-O0", "-g0", "-fPIC", "-w", "-DTCU_EMULATOR=1", "-ffp-contract=off", "-fno-sanitize-recover=all"})
+  // __CUDACC__: without what the planner reads of a kernel's header, as under NVRTC.
+  for (const char *flag : {"-std=c++20", "-O0", "-g0", "-fPIC", "-w", "-pipe", "-D__CUDACC__", "-DTCU_EMULATOR=1", "-ffp-contract=off",
+                           "-fno-sanitize-recover=all"})
     arguments.push_back(flag);
   for (const char *folder : {"/test/emulator/include", "/lib/cuda", "/lib", ""}) arguments.push_back("-I" + kRoot + folder);
   return arguments;
@@ -148,7 +150,7 @@ std::string compile_source(const std::string &source, const Target &) {
   const std::string input = Scratch::get().name(".cpp");
   std::ofstream(input) << source;
   std::vector<std::string> arguments = command();
-  arguments.insert(arguments.end(), {"-shared", "-include", prefix(), "-o", code, "-x", "c++", input, "-x", "none"});
+  arguments.insert(arguments.end(), {"-shared", "-nostdlib", "-include", prefix(), "-o", code, "-x", "c++", input, "-x", "none"});
   Dl_info emulator;
   if (::dladdr(reinterpret_cast<void *>(&emu::launch_count), &emulator)) arguments.push_back(emulator.dli_fname);
   if (run(arguments, log) != 0) {

@@ -211,7 +211,7 @@ void set_seed(std::uint64_t seed) {
 void set_resident_blocks(unsigned count) { settings().resident = count; }
 void set_spin_limit(unsigned per_thread) { settings().spin_limit = per_thread; }
 std::uint64_t launch_count() { return settings().launches; }
-std::string last_error() { return error_text; }
+const char *last_error() { return error_text.c_str(); }
 void set_last_error(const std::string &text) { error_text = text; }
 
 std::recursive_mutex &device_lock() {

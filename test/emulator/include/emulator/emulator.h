@@ -8,7 +8,6 @@
 
 #include "language.h"
 
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -19,7 +18,7 @@ void set_resident_blocks(unsigned count);  // 0 (the default): seeded, 2 to 4
 void set_spin_limit(unsigned per_thread);  // yields per resident thread without progress before 'deadlock'
 void guard_device_memory(bool on);         // under ASan, host code that dereferences a device pointer dies (default on)
 std::uint64_t launch_count();              // since set_seed
-std::string last_error();                  // of the last launch that failed; names kernel, block, thread and seed
+const char *last_error();                  // of the last launch that failed, until the next one: kernel, block, thread and seed
 
 // What device code reaches. Outside a kernel yield and preempt do nothing and the others abort with a message.
 void yield();    // let others run: every spin loop must come here (__nanosleep does)

@@ -6,7 +6,6 @@
 #include "emulator.h"
 
 #include <bit>
-#include <chrono>
 #include <cmath>
 #include <math.h>
 
@@ -66,7 +65,7 @@ inline void __threadfence() { emu::preempt(); }
 inline void __threadfence_system() { emu::preempt(); }
 inline void __nanosleep(unsigned) { emu::yield(); }
 [[noreturn]] inline void __trap() { emu::fail("__trap()"); }
-inline long long clock64() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+long long clock64();
 
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
