@@ -25,7 +25,7 @@ struct ShipScan {
   }
   template <int V>
   void side_by_side() const {
-    add<scan_columns, V>("scan_columns"), add<scan_across, V>("scan_across");
+    add<scan_columns, V, kColumnBlock>("scan_columns"), add<scan_across, V>("scan_across");
   }
   template <int V>
   void short_lines() const {
@@ -36,6 +36,7 @@ struct ShipScan {
     add<scan_along>("scan_along");
     side_by_side<1>();
     if constexpr (kWide > 1) side_by_side<kWide>();
+    if constexpr (is_short_float<In>) add<scan_columns, 1, 2 * kColumnBlock>("scan_columns");
     if constexpr (is_same<Op_, fold::sum>) {
       short_lines<1>();
       if constexpr (kFull > 1) short_lines<kFull>();

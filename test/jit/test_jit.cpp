@@ -434,8 +434,10 @@ TEST_CASE("rows: a cluster's lines are those that all begin at once, on a device
   CHECK(across(DType::bf16, {118, 38896}) == "scan.columns");   // too much for so few in a nanosecond
   CHECK(across(DType::f16, {7644, 754}) == "scan.lines");       // parts of rows that begin anywhere, of little
   CHECK(across(DType::f16, {7644, 7540}) == "scan.columns");
-  CHECK(across(DType::f16, {6351, 121, 60}) == "scan.lines");   // few steps, and more than a tile has
-  CHECK(across(DType::bf16, {3822225, 20}) == "scan.columns");  // and no more
+  CHECK(across(DType::f16, {6351, 121, 6}) == "scan.lines");
+  CHECK(across(DType::f16, {6351, 121, 60}) == "scan.columns");
+  CHECK(across(DType::bf16, {3822225, 20}) == "scan.columns");
+  CHECK(across(DType::i8, {3415, 76, 28}) == "scan.columns");   // of narrower elements less is enough
   CHECK(across(DType::f32, {400001, 128}) == "scan.columns");
   CHECK(across(DType::i32, {23058, 728}) == "scan.columns");    // a word at a time
   for (const Sizes &extents : {Sizes{512}, {1000}, {65536}, {65536, 16}, {8192, 256}, {100003}, {262144}}) {

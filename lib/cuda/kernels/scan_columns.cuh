@@ -23,7 +23,7 @@
 #include "device/tile_ring.cuh"
 
 namespace tcu::cuda {
-inline constexpr int kColumnBlock = 128;  // threads
+inline constexpr int kColumnBlock = 128;  // threads, or twice as many (Shape::block)
 inline constexpr int kPitchUnit = 256;    // in p.detail
 #if defined(TCU_EMULATOR)
 inline constexpr int kColumnBytes = 4096, kManyStrips = 2, kManyBytes = 4096;  // so that a small test has many tiles, and both ways
@@ -43,21 +43,25 @@ TCU_FN constexpr int ring_slots(int64_t strips, int tiles, bool looks_back) {
 }
 // Rows of threads in a warp, where so many lie across; and groups of warps below each other.
 TCU_FN constexpr int column_rows(int across) { return across < 32 ? 32 / across : 1; }
-TCU_FN constexpr int column_groups(int across) { return across <= 32 ? 4 : across <= 64 ? 2 : 1; }
+TCU_FN constexpr int column_groups(int across, int warps) {
+  int abreast = 1;
+  while (abreast * 32 < across && abreast < warps) abreast *= 2;
+  return warps / abreast;
+}
 }
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index, int V>
+template <class Map, class Op, class Acc, class Out, class Index, int V, int kBlock>
 struct scan_columns {
   using F = ScanFold<Op, Acc, Index>;
   using State = typename F::State;
   using W = Published<State>;
   using Ring = TileRing<F>;
   using Inputs = typename Map::Inputs;
-  static constexpr int kResident = 4;  // of kThreads: twice as many of kColumnBlock
-  static constexpr int kWarps = kColumnBlock / 32;
+  static constexpr int kResident = 4;  // of kThreads: twice as many of half of that
+  static constexpr int kWarps = kBlock / 32;
   // Of bytes one by one, which are many steps, a thread reads so many before it writes the first (0.9 of the time; of wider ones no gain).
   static constexpr int kAhead = V == 1 && largest_of<Inputs>::bytes == 1 && sizeof(State) == 4 ? 16 : 1;
   static constexpr int kSteps = sizeof(State) > 4 ? 2 : 4;  // of a thread at once: what is spilled goes to the L2 cache, a tenth of the time
@@ -68,8 +72,8 @@ struct scan_columns {
   template <int kItems, class P>
   TCU_APART static void look_back(const P &p, Ring ring, int each, int64_t first_column, int tiles, Slot *shared) {
     State *const totals = reinterpret_cast<State *>(shared);                // of batches, by parity of the round
-    int *const whole_of = reinterpret_cast<int *>(totals + 2 * kColumnBlock);  // whether all sums of a batch are known
-    int *const more = whole_of + 2 * kColumnBlock;                          // whether a tile is left, by the round modulo 3
+    int *const whole_of = reinterpret_cast<int *>(totals + 2 * kBlock);  // whether all sums of a batch are known
+    int *const more = whole_of + 2 * kBlock;                             // whether a tile is left, by the round modulo 3
     const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
     const int lanes = each < 32 ? each : 32, abreast = quotient(each, lanes), rows = quotient(32, lanes);
     const int groups = quotient(kWarps, abreast), group = quotient(warp, abreast), beside = remainder(warp, abreast);
@@ -83,7 +87,7 @@ struct scan_columns {
     if (threadIdx.x < 3) more[threadIdx.x] = 0;
     __syncthreads();
 #pragma unroll 1
-    for (int parity = 0;; parity ^= kColumnBlock) {
+    for (int parity = 0;; parity ^= kBlock) {
       const int t = first + y * kItems;
 #pragma unroll
       for (int b = 0; b < kItems; ++b)
@@ -188,7 +192,7 @@ struct scan_columns {
 
     // Thread x, of those across, and its run of steps, in the scan's order: y-th of the warp's in the group's.
     const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32;
-    const int rows = column_rows(across), groups = column_groups(across), abreast = quotient(kWarps, groups);
+    const int rows = column_rows(across), groups = column_groups(across, kWarps), abreast = quotient(kWarps, groups);
     const int group = quotient(warp, abreast);
     const int y = across < 32 ? lane / across : 0, x = remainder(warp, abreast) * 32 + lane - y * across;
     const int run = (height + groups * rows - 1) / (groups * rows), from = (group * rows + y) * run;
@@ -258,7 +262,7 @@ struct scan_columns {
     };
 
     // Nobody else has steps of a thread's columns, of which there may be several.
-    const bool alone = across > kColumnBlock || (tiles == 1 && groups * rows == 1);
+    const bool alone = across > kBlock || (tiles == 1 && groups * rows == 1);
     State *const totals = reinterpret_cast<State *>(data.end()), *const earlier = totals + groups * width;  // of groups; of tiles before
     State below[V];  // the runs before a thread's in its group
     if (tiles > 1 || !alone) {
@@ -281,7 +285,7 @@ struct scan_columns {
       State upto[V];
       if (alone) {
 #pragma unroll 1
-        for (int i = x; i < across; i += kColumnBlock) add_up(i, upto), put_total(i, upto);
+        for (int i = x; i < across; i += kBlock) add_up(i, upto), put_total(i, upto);
       } else {
         add_up(x, upto);
 #pragma unroll 1
@@ -298,7 +302,7 @@ struct scan_columns {
       }
       __syncthreads();
 #pragma unroll 1
-      for (int c = int(threadIdx.x); c < width; c += kColumnBlock) {
+      for (int c = int(threadIdx.x); c < width; c += kBlock) {
         State total = totals[c];
 #pragma unroll 1
         for (int g = 1; g < groups; ++g) total = F::combine(total, totals[g * width + c]);
@@ -312,7 +316,7 @@ struct scan_columns {
     State acc[V];
     if (alone) {
 #pragma unroll 1
-      for (int i = x; i < across; i += kColumnBlock) {
+      for (int i = x; i < across; i += kBlock) {
 #pragma unroll
         for (int v = 0; v < V; ++v) acc[v] = tiles == 1 ? F::start(p) : earlier[i * V + v];
         scan(i, acc);
@@ -346,7 +350,7 @@ struct ScanColumns {
   static constexpr int kWholeRow = 192;  // bytes of a row, up to which a tile always has all of it
   struct Shape {
     int64_t width, pitch, height, tiles, strips;
-    int vector, across, detail, shared_bytes;
+    int vector, across, block, detail, shared_bytes;
     bool by_machine;  // all operands' tiles are copied so
     bool ragged;      // long rows, whole all the same
     bool skewed;      // parts of rows that begin anywhere
@@ -392,6 +396,8 @@ struct ScanColumns {
     else if (flat = false, s.skewed) s.width = std::min(256, 512 / widest);
     else s.width = std::min(256 / least, 512 / widest), narrow = strips_of(s.width) < kManyStrips, s.width /= narrow ? 2 : 1;
     s.skewed &= !flat;
+    // A thread a column, though elements are narrow: 0.69 to 0.92 of the time of two columns a thread (H100); of wider ones no gain.
+    s.block = s.skewed && widest <= 2 ? 2 * kColumnBlock : kColumnBlock;
     s.by_machine = true;
     for (int k = 0; k <= p.n_inputs; ++k) s.by_machine &= s.skewed || by_machine(p, k, flat);
     s.vector = s.width % full == 0 && (flat ? aligned : !s.skewed) ? full : 1;
@@ -404,14 +410,15 @@ struct ScanColumns {
     const bool sooner = looks_back ? s.width * widest >= 64 : several || strips < 2 * kFullStrips;
     s.at_once = (s.skewed || (sooner && s.by_machine && s.vector > 1)) && !p.reads_out;
     const auto halves = [&] {
+      if (s.block > kColumnBlock) return 4;
       if (looks_back) return columns <= 4 ? 2 : 3;
       if (s.at_once) return strips < 4 * kManyStrips ? 5 : several ? 4 : 3;
       return narrow ? 3 : strips < kFullStrips ? 4 : 2;
     };
     const int64_t room = kColumnBytes / 2 * halves();
     s.across = int(s.width / s.vector);
-    const auto beside = [&] { return (column_groups(s.across) + 1) * s.width * state + 256 + 128 * p.n_inputs; };
-    const auto runs = [&] { return int64_t(column_rows(s.across)) * column_groups(s.across); };
+    const auto beside = [&] { return (column_groups(s.across, s.block / 32) + 1) * s.width * state + 256 + 128 * p.n_inputs; };
+    const auto runs = [&] { return int64_t(column_rows(s.across)) * column_groups(s.across, s.block / 32); };
     int64_t run = std::max<int64_t>((room - beside()) / (pitch() * element) / runs(), 1);
     if (s.across < 8 && run % 2 == 0) --run;  // odd, so that the threads of a warp meet in no bank of shared memory
     s.height = run * runs();
@@ -435,8 +442,8 @@ struct ScanColumns {
       has_out |= bytes_of(p.in[i]) == bytes_of(p.out);
     }
     if (!has_out) s.shared_bytes += strip_bytes(elements, bytes_of(p.out));
-    if (s.tiles > 1 || runs() > 1) s.shared_bytes += int((column_groups(s.across) + 1) * s.width * state);
-    if (looks_back) s.shared_bytes = std::max(s.shared_bytes, 2 * kColumnBlock * (state + 4) + 16);
+    if (s.tiles > 1 || runs() > 1) s.shared_bytes += int((column_groups(s.across, s.block / 32) + 1) * s.width * state);
+    if (looks_back) s.shared_bytes = std::max(s.shared_bytes, 2 * s.block * (state + 4) + 16);
     return s;
   }
   // Columns for each block that looks back, a power of two: so many that such blocks are few, for a tile waits for the slowest of them, and
@@ -462,7 +469,7 @@ struct ScanColumns {
   // them one by one: here they do so with few in flight (7644 lines of 754 float16 on an H200: 42.9 us, by scan.lines 19; words are copied).
   static bool suits(const Problem &p, const Device &d) {
     const Shape s = shape(p, d);
-    if (s.skewed ? is_brief_part(p, s) : brief(p, d, s)) return false;
+    if (s.skewed ? is_brief_part(p) : brief(p, d, s)) return false;
     const bool long_enough = s.width * s.height * tile_bytes(p) >= kColumnBytes / 4;
     return (long_enough || tall(p)) && (s.by_machine || 16 / vector_of(p, true) >= 4 || p.kept() < int64_t(d.processors) * 32);
   }
@@ -478,14 +485,14 @@ struct ScanColumns {
     if (n > 288) return !whole_rows(p) && 2 * ScanLines::configure(p, d).grid >= d.processors;
     return vector_of(p, true) <= 4 || p.bytes() < 20 << 20;
   }
-  // The same of parts of rows that begin anywhere (H100, 90 random problems and 45 others).
-  static bool is_brief_part(const Problem &p, const Shape &s) {
+  // The same of parts of rows that begin anywhere (H100, 200 random problems and 45 others).
+  static bool is_brief_part(const Problem &p) {
     const int64_t n = fastest(p, Role::S)->extent, bytes = p.bytes();
     const bool words = bytes_of(p.out) == 4;
     if (n <= 2) return false;  // what scan.short leaves
     if (n >= (words ? 192 : 512)) return n <= (words ? 720 : 900) && bytes < 24 << 20;
     if (words) return n < 96 || bytes < 64 << 20;
-    return bytes_of(p.out) == 1 ? bytes < 20 << 20 : s.tiles > 1 || bytes < 48 << 20;
+    return bytes < (bytes_of(p.out) == 1 ? 8 : 32) << 20;
   }
   static bool whole_rows(const Problem &p) { return p.modes[0].extent * 16 / vector_of(p, true) <= kWholeRow; }
   // A few columns of narrow elements, in which scan.lines' threads would take turns.
@@ -493,7 +500,7 @@ struct ScanColumns {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const Shape s = shape(p, d);
     LaunchConfig c;
-    c.block = kColumnBlock, c.vector = s.vector, c.lanes = s.across, c.split = s.tiles, c.chunk = s.height;
+    c.block = s.block, c.vector = s.vector, c.lanes = s.across, c.split = s.tiles, c.chunk = s.height;
     c.detail = s.detail + int(s.pitch - s.width) * kPitchUnit;
     c.shared_bytes = s.shared_bytes, c.at_once = s.at_once;
     const int64_t columns = s.strips * s.width;
@@ -506,7 +513,7 @@ struct ScanColumns {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return make_instance(p, "scan_columns", {std::to_string(c.vector)});
+    return make_instance(p, "scan_columns", {std::to_string(c.vector), std::to_string(c.block)});
   }
 };
 
