@@ -42,6 +42,7 @@
 #include "kernels/scan_tcu_three_launches.cuh"
 #include "kernels/scan_tcu_matmulscan.cuh"
 #include "kernels/scan_tiles.cuh"
+#include "kernels/scan_turned.cuh"
 #include "kernels/segmented_balanced.cuh"
 #include "kernels/segmented_general.cuh"
 
@@ -235,6 +236,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceTcuRecurrence>("reduce.tcu.recurrence", Family::reduce),
     row<rows::ReduceTcuOnePass<false>>("reduce.tcu.single_pass", Family::reduce),
     row<rows::ReduceTcuOnePass<true>>("reduce.tcu.split", Family::reduce),
+    row<rows::ScanTurned>("scan.turned", Family::scan),
     row<rows::ScanCopied>("scan.copied", Family::scan),
     row<rows::ScanCluster>("scan.cluster", Family::scan),
     row<rows::ScanTiles>("scan.tiles", Family::scan),

@@ -10,6 +10,7 @@
 #include "kernels/scan_short.cuh"
 #include "kernels/scan_staged.cuh"
 #include "kernels/scan_tiles.cuh"
+#include "kernels/scan_turned.cuh"
 
 namespace tcu::cuda {
 
@@ -38,6 +39,9 @@ struct ShipScan {
     if constexpr (kWide > 1) side_by_side<kWide>();
     if constexpr (is_short_float<In>) add<scan_columns, 1, 2 * kColumnBlock>("scan_columns");
     if constexpr (is_same<Op_, fold::sum>) {
+      constexpr int kTurned = 16 / int(sizeof(In));
+      add<scan_turned, kTurned, 1>("scan_turned"), add<scan_turned, kTurned, 2>("scan_turned");
+      if constexpr (sizeof(Out) >= 4) add<scan_turned, kTurned, 4>("scan_turned");
       short_lines<1>();
       if constexpr (kFull > 1) short_lines<kFull>();
     }

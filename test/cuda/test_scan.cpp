@@ -55,12 +55,13 @@ const Case others[] = {
     {TCU_REDUCE_PROD, oracle::Fold::prod, TCU_INT16, TCU_FLOAT64}, {TCU_REDUCE_MAX, oracle::Fold::max, TCU_UINT64, TCU_UINT64},
 };
 
-// gap: elements between the input's rows.
-void run_case(Rng &rng, const Case &c, const Sizes &extents, int dim, bool plain, std::vector<int> &runs, int64_t gap = 0) {
-  const bool in_place = gap == 0 && c.in == c.out && support::chance(rng, 20);
+// gap: elements between the input's rows. order: of the input's modes in memory.
+void run_case(Rng &rng, const Case &c, const Sizes &extents, int dim, bool plain, std::vector<int> &runs, int64_t gap = 0,
+              Order order = Order::first) {
+  const bool in_place = gap == 0 && order == Order::first && c.in == c.out && support::chance(rng, 20);
   Sizes room = extents;
   if (gap) room[0] += gap;
-  Tensor in(rng, c.in, room, !plain && !in_place, plain);
+  Tensor in(rng, c.in, room, !plain && !in_place, plain, order);
   if (gap) in.narrow(0, extents[0]);
   std::unique_ptr<Tensor> other = in_place ? nullptr : std::make_unique<Tensor>(rng, c.out, extents, false, plain);
   Tensor &out = in_place ? in : *other;
@@ -153,6 +154,9 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
     for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, {wide, emulated ? 70 : 1500}, 1, true, runs); });
   for (const Sizes &extents : {Sizes{191, emulated ? 70 : 300}, emulated ? Sizes{101, 14, 9} : Sizes{101, 60, 40}})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 1, true, runs); });
+  // lines of an input that is contiguous along them where out is across: of whole pieces of 16 bytes and not, shorter than 128, and longer
+  for (const Sizes &extents : {Sizes{33, 400}, {37, 133}, {70, 16}})
+    for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 1, true, runs, 0, Order::reversed); });
   run_case(rng, cases[0], emulated ? Sizes{301, 70, 9} : Sizes{301, 720, 28}, 1, true, runs);
   report("scan", runs, {"scan.tcu."});
 }

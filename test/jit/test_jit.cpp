@@ -480,8 +480,14 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
   CHECK(row(DType::i8, {40, 1, 2991493}, {1, 119659720, 40}, 1) == "scan.short");  // no words for scan.columns to copy
   // the other way round: some hundred lines are a cluster's each, of a block
   CHECK(row(DType::bf16, {1241, 488}, {488, 1}, 1) == "scan.cluster");
-  CHECK(row(DType::bf16, {5410, 488}, {488, 1}, 1) == "scan.copied");
-  CHECK(row(DType::bf16, {12410, 488}, {488, 1}, 1) == "scan.copied");
+  CHECK(row(DType::bf16, {5410, 488}, {488, 1}, 1) == "scan.turned");  // and many a thread's
+  CHECK(row(DType::bf16, {12410, 488}, {488, 1}, 1) == "scan.turned");
+  CHECK(row(DType::f32, {8192, 8192}, {8192, 1}, 1) == "scan.turned");
+  CHECK(row(DType::f32, {2048, 32768}, {32768, 1}, 1) == "scan.copied");  // few lines, and long
+  CHECK(row(DType::f32, {8192, 8192}, {8195, 1}, 1) == "scan.copied");    // that begin anywhere
+  CHECK(row(DType::f64, {8192, 8192}, {8195, 1}, 1) == "scan.turned");    // in whole accesses all the same
+  CHECK(row(DType::i8, {8192, 8192}, {8192, 1}, 1) == "scan.copied");
+  CHECK(row(DType::f32, {1000000, 16}, {16, 1}, 1) == "scan.copied");     // short ones
   CHECK(row(DType::i8, {16, 10, 80, 130, 7}, {7, 14560, 145600, 112, 1}, 1) != "scan.copied");  // out's neighbours lie side by side
   // gaps, after which lines begin anywhere
   CHECK(row(DType::i32, {496, 12, 6}, {1, 496, 5953}, 0) == "scan.cluster");
