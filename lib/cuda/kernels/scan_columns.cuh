@@ -60,7 +60,7 @@ struct scan_columns {
   using W = Published<State>;
   using Ring = TileRing<F>;
   using Inputs = typename Map::Inputs;
-  static constexpr int kResident = 4;  // of kThreads: twice as many of half of that
+  static constexpr int kResident = 4;  // of kThreads; of kColumnBlock twice as many
   static constexpr int kWarps = kBlock / 32;
   // Of bytes one by one, which are many steps, a thread reads so many before it writes the first (0.9 of the time; of wider ones no gain).
   static constexpr int kAhead = V == 1 && largest_of<Inputs>::bytes == 1 && sizeof(State) == 4 ? 16 : 1;

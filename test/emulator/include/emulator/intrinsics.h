@@ -65,7 +65,6 @@ inline void __threadfence() { emu::preempt(); }
 inline void __threadfence_system() { emu::preempt(); }
 inline void __nanosleep(unsigned) { emu::yield(); }
 [[noreturn]] inline void __trap() { emu::fail("__trap()"); }
-long long clock64();
 
 inline float __fadd_rn(float a, float b) { return a + b; }
 inline float __fsub_rn(float a, float b) { return a - b; }
