@@ -145,9 +145,9 @@ void on_every_kernel(const char *family, Tensor &out, const std::vector<double> 
   }
 }
 
-// Says which kernels ran how often; each must have, but under a scale at which too few problems are drawn to ask that.
-// rare: of those whose names begin so it is not asked.
-inline void report(const char *family, const std::vector<int> &runs, const std::vector<std::string> &rare = {}) {
+// Says which kernels ran how often. Each of which it is asked must have, but under a scale at which too few problems are drawn to ask that.
+template <class Asked>
+void report_if(const char *family, const std::vector<int> &runs, Asked asked) {
   const auto names = kernels(family);
   std::string s;
   for (size_t k = 1; k < runs.size(); ++k) s += names[k] + " " + std::to_string(runs[k]) + "  ";
@@ -155,9 +155,18 @@ inline void report(const char *family, const std::vector<int> &runs, const std::
   if (api::test_scale() < 15) return;
   for (size_t k = 0; k < runs.size(); ++k) {
     INFO(names[k]);
-    const auto is_of = [&](const std::string &name) { return names[k].rfind(name, 0) == 0; };
-    CHECK((runs[k] > 0 || std::any_of(rare.begin(), rare.end(), is_of)));
+    CHECK((runs[k] > 0 || !asked(names[k])));
   }
+}
+inline bool begins_with_one_of(const std::string &name, const std::vector<std::string> &beginnings) {
+  return std::any_of(beginnings.begin(), beginnings.end(), [&](const std::string &b) { return name.rfind(b, 0) == 0; });
+}
+// All but those whose names begin so; or those alone.
+inline void report(const char *family, const std::vector<int> &runs, const std::vector<std::string> &rare = {}) {
+  report_if(family, runs, [&](const std::string &name) { return !begins_with_one_of(name, rare); });
+}
+inline void report_of(const char *family, const std::vector<int> &runs, const std::vector<std::string> &wanted) {
+  report_if(family, runs, [&](const std::string &name) { return begins_with_one_of(name, wanted); });
 }
 
 }  // namespace problems

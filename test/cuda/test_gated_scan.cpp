@@ -90,7 +90,7 @@ TEST_CASE("cuda: segments by flags, and recurrences, on every kernel", "[cuda][s
     run_case(rng, c, {1001, 11}, 0, true, runs);
     if (!api::emulated()) run_case(rng, c, {1 << 20}, 0, true, runs), run_case(rng, c, {34000, 150}, 1, true, runs);
   }
-  report("scan", runs, {"scan.tcu.", "scan.copied"});
+  report("scan", runs, {"scan.tcu.", "scan.copied", "scan.turned"});
 }
 
 // exp(-t) decays: y = a y + x of float32, whose products of factors underflow, against float64 step by step.

@@ -67,7 +67,7 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
       if (support::chance(rng, 50)) dims.push_back(int32_t(m));
     run_case(rng, support::one_of(rng, cases), extents, dims, support::chance(rng, 50), runs);
   }
-  report("reduce", runs);
+  report("reduce", runs, {"reduce.split", "reduce.channels", "reduce.periods", "reduce.shifted", "reduce.tcu."});  // of which those below are asked
 }
 
 TEST_CASE("cuda: reductions in parts on every kernel", "[cuda][reduce]") {
@@ -91,7 +91,7 @@ TEST_CASE("cuda: reductions in parts on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {4, 2100, 2, 3}, {1, 3}, true, runs);
     run_case(rng, c, {8300, 3, 5}, {0, 2}, true, runs);
   });
-  report("reduce", runs);
+  report_of("reduce", runs, {"reduce.split", "reduce.channels"});
 }
 
 TEST_CASE("cuda: reductions of tiles on every kernel", "[cuda][reduce]") {
@@ -110,7 +110,7 @@ TEST_CASE("cuda: reductions of tiles on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {3, 5, 1201}, {1}, true, runs);
     run_case(rng, c, {5, 3, 4, 601}, {0, 2}, true, runs);
   });
-  report("reduce", runs);
+  report_of("reduce", runs, {"reduce.tiles", "reduce.periods"});
 }
 
 TEST_CASE("cuda: short segments and rows that are no whole vectors on every kernel", "[cuda][reduce]") {
@@ -141,7 +141,7 @@ TEST_CASE("cuda: short segments and rows that are no whole vectors on every kern
     run_case(rng, cases[3], {64, 300}, {1}, true, runs);
     run_case(rng, cases[1], {40003}, {0}, true, runs);
   }
-  report("reduce", runs);
+  report_of("reduce", runs, {"reduce.tiny", "reduce.small", "reduce.shifted", "reduce.tcu."});
 }
 
 TEST_CASE("cuda: NaN, infinities and ties in max, min, argmax, argmin", "[cuda][reduce]") {
