@@ -5,8 +5,8 @@
 // long a row is and where it begins, while it adds up the steps before them. p.lanes threads lie along a step, each with up to kPlaces
 // elements of it, V neighbours and then p.lanes V further on; the block's other threads take other steps. So a thread's places stay the same,
 // and what belongs to an output meets at the end only.
-// All inputs that lie as the leading one does, the one with the most elements, are copied (kStaged, a bit each); of the others a thread reads what belongs to its
-// elements.
+// All inputs that lie as the leading one does, the one with the most elements, are copied (kStaged, a bit each); of the others a thread reads what
+// belongs to its elements: once, if that is the same in every step (kFixed), as of a factor a channel.
 // Tiles go to p.split parts in turn, and the last block puts them together (device/split.cuh).
 #pragma once
 #include "device/bulk.cuh"
@@ -15,6 +15,8 @@
 namespace tcu::cuda {
 // Elements of a step that a thread has, at most.
 TCU_FN constexpr int places_in_tile(int state_bytes) { return state_bytes > 8 ? 4 : 8; }
+// Steps whose elements of a place are put to its state at once.
+TCU_FN constexpr int steps_at_once(int inputs, int bytes) { return inputs == 1 && bytes <= 2 ? 8 : 4; }
 // Bytes of shared memory for a tile of so many, which lies there as it does in 128 bytes of global memory.
 TCU_FN constexpr int tile_room(int bytes) { return (bytes + 127) / 128 * 128 + 128; }
 TCU_FN constexpr int lowest_bit(unsigned bits) { return bits & 1 ? 0 : 1 + lowest_bit(bits >> 1); }
@@ -23,17 +25,16 @@ TCU_FN constexpr int lowest_bit(unsigned bits) { return bits & 1 ? 0 : 1 + lowes
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index, unsigned kStaged, int V>
+template <class Map, class Op, class Acc, class Out, class Index, unsigned kStaged, bool kFixed, int V>
 struct reduce_tiles {
   using Strided = reduce_strided<Map, Op, Acc, Out, Index, false, 0>;  // how parts are put together
   using F = typename Strided::F;
   using State = typename F::State;
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, kPlaces = places_in_tile(sizeof(State)), kResident = resident<F, kPlaces>(4);
-  static constexpr int kItems = 4;  // steps that a thread reads at once
+  static constexpr int kItems = steps_at_once(N, sizeof(first_of<Inputs>)), kVectors = kPlaces / V, kDense = lowest_bit(kStaged);
   static constexpr bool kAllStaged = kStaged == (1u << N) - 1;
-  static constexpr int kVectors = kPlaces / V, kDense = lowest_bit(kStaged);
-  static_assert(kStaged != 0 && (V == 1 || kAllStaged));
+  static_assert(kStaged != 0 && (V == 1 || kFixed));
 
   // n steps, from `begin` on, of the run that begins at o: where they will lie, of every input that is copied.
   struct Steps {
@@ -63,24 +64,57 @@ struct reduce_tiles {
     }
     fetch<I + 1>(Types<R...>{}, arrival, p, s, room, most, count, apart);
   }
-  // Of every input an element in step `step` of the run: `further` times i behind `place` in what is copied; `beside` is where the inputs that
-  // are not copied have it in every step.
+  // What belongs to V places of the inputs that are not copied: where it is in every step, or the elements themselves.
+  struct Beside {
+    Offsets<N, Index> at;
+    Pack<V, Inputs> held;
+  };
   template <int I, class P>
-  TCU_DEVICE static void read(Pack<V, Types<>> &, const P &, const Steps &, int, int, int, const Offsets<N, Index> &, int, Index) {}
+  TCU_DEVICE static void hold(Pack<V, Types<>> &, const P &, const Offsets<N, Index> &, const Offsets<N, Index> (&)[V]) {}
   template <int I, class P, class T, class... R>
-  TCU_DEVICE static void read(Pack<V, Types<T, R...>> &x, const P &p, const Steps &s, int place, int i, int further,
-                              const Offsets<N, Index> &beside, int along, Index step) {
+  TCU_DEVICE static void hold(Pack<V, Types<T, R...>> &x, const P &p, const Offsets<N, Index> &o, const Offsets<N, Index> (&at)[V]) {
+    if constexpr ((kStaged >> I & 1) == 0) {
+      Vec<T, V> elements;
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+        elements.at[v] = Raw<T, 1>::load_one(static_cast<const T *>(p.in[I]) + o.in[I] + at[v].in[I]).get().at[0];
+      x.first = Raw<T, V>::of(elements);
+    }
+    hold<I + 1>(x.rest, p, o, at);
+  }
+  // Of `count` places V from `place` on, of cell `o`.
+  template <class P>
+  TCU_DEVICE static void find(Beside &beside, const P &p, const Offsets<N, Index> &o, int place, int count, int width, int along) {
+    Offsets<N, Index> at[V] = {};
+#pragma unroll
+    for (int v = 0; v < V; ++v) {
+      const int of = place + v < count ? place + v : count - 1, row = of / width;
+      advance(at[v], p.mode[0], Index(row));
+      decode(at[v], p, p.n_kept, along, Index(of - row * width));
+    }
+    if constexpr (kFixed) hold<0>(beside.held, p, o, at);
+    else beside.at = at[0];
+  }
+  // Of every input V elements in step `step` of the run: `further` times i behind `place` in what is copied.
+  template <int I, class P>
+  TCU_DEVICE static void read(Pack<V, Types<>> &, const Pack<V, Types<>> &, const P &, const Steps &, int, int, int,
+                              const Offsets<N, Index> &, int, Index) {}
+  template <int I, class P, class T, class... R>
+  TCU_DEVICE static void read(Pack<V, Types<T, R...>> &x, const Pack<V, Types<T, R...>> &held, const P &p, const Steps &s, int place, int i,
+                              int further, const Offsets<N, Index> &beside, int along, Index step) {
     if constexpr (kStaged >> I & 1)
       x.first = Raw<T, V>::staged(reinterpret_cast<const T *>(s.at[I]) + place + further * i);
-    else if constexpr (V == 1)
+    else if constexpr (kFixed)
+      x.first = held.first;
+    else
       x.first = Raw<T, V>::load_one(static_cast<const T *>(p.in[I]) + s.o.in[I] + beside.in[I] + step * Index(p.mode[along].in[I]));
-    read<I + 1>(x.rest, p, s, place, i, further, beside, along, step);
+    read<I + 1>(x.rest, held.rest, p, s, place, i, further, beside, along, step);
   }
 
   // Items steps, `apart` ones from one to the next, from step k on, of a thread's places of `count` ones, of which the first is at `place`.
   template <int Items, class P>
-  TCU_DEVICE static void add(const P &p, State (&s)[kVectors][V], const Steps &steps, const Offsets<N, Index> *beside, int along, int k,
-                             int apart, int place, int count) {
+  TCU_DEVICE static void add(const P &p, State (&s)[kVectors][V], const Steps &steps, const Beside *beside, int along, int k, int apart,
+                             int place, int count) {
     Index position[Items] = {};  // of a place's elements in its row it does not count
     if constexpr (F::kPositions) {
 #pragma unroll
@@ -90,10 +124,11 @@ struct reduce_tiles {
 #pragma unroll
     for (int j = 0; j < kVectors; ++j) {
       if (place + j * p.lanes * V >= count) break;
+      const Beside &own = beside[kAllStaged ? 0 : j];
       Pack<V, Inputs> x[Items];
 #pragma unroll
       for (int i = 0; i < Items; ++i)
-        read<0>(x[i], p, steps, first + j * p.lanes * V, i, further, beside[kAllStaged ? 0 : j], along, steps.begin + k + i * apart);
+        read<0>(x[i], own.held, p, steps, first + j * p.lanes * V, i, further, own.at, along, steps.begin + k + i * apart);
       append_rows<F, Map, F::kPositions, true>(p, s[j], x, position, [](int) { return true; });
     }
   }
@@ -113,23 +148,28 @@ struct reduce_tiles {
     constexpr int I = N - 1 - int(sizeof...(R));
     return (kStaged >> I & 1 ? tile_room(most * int(sizeof(T))) : 0) + room_for_all(Types<R...>{}, most);
   }
-  // `rows` rows of n states each, to the first of each, by all threads of the block; `apart`: from one row to the next, `step` from a state.
-  TCU_DEVICE static void fold(State *states, int rows, int apart, int n, int step) {
-    int half = 1;
-    while (2 * half < n) half *= 2;
+  // Output t of `here` in thread t: what `groups` groups have of its row put together, one group's `count` states after another's, by as many
+  // threads an output as there are, a power of two.
+  TCU_DEVICE static State fold(State *states, int here, int width, int groups, int count) {
+    int lanes = 32;
 #pragma unroll 1
-    for (; half > 0; half /= 2) {
-      __syncthreads();
-      const int pairs = n - half < half ? n - half : half;
-#pragma unroll 1
-      for (int i = int(threadIdx.x); i < rows * pairs; i += kThreads) {
-        const int row = i / pairs;
-        State *const at = states + row * apart + (i - row * pairs) * step;
-        *at = F::combine(*at, at[half * step]);
-      }
-      n = half;
-    }
+    while (lanes * here > kThreads) lanes /= 2;
+    const int t = int(threadIdx.x), output = quotient(t, lanes), lane = remainder(t, lanes);
+    State mine = F::identity();
     __syncthreads();
+    if (output < here) {
+#pragma unroll 2
+      for (int i = lane; i < groups * width; i += lanes) {
+        const int group = i / width;
+        mine = F::combine(mine, states[group * count + output * width + (i - group * width)]);
+      }
+    }
+#pragma unroll 1
+    for (int h = lanes / 2; h > 0; h /= 2) mine = F::combine(mine, shuffle_xor(mine, h));
+    __syncthreads();
+    if (lane == 0 && output < here) states[output] = mine;
+    __syncthreads();
+    return t < here ? states[t] : F::identity();
   }
 
   template <class P>
@@ -151,14 +191,10 @@ struct reduce_tiles {
     decode(o, p, 1, p.n_kept, outer);
     const Index out = o.out + first * Index(p.mode[0].out);
     advance(o, p.mode[0], first);
-    Offsets<N, Index> beside[kAllStaged ? 1 : kVectors];
+    Beside beside[kAllStaged ? 1 : kVectors];
     if constexpr (!kAllStaged) {
 #pragma unroll
-      for (int j = 0; j < kVectors; ++j) {
-        const int at = place + j * p.lanes, row = at / width;
-        advance(beside[j], p.mode[0], Index(row));
-        decode(beside[j], p, p.n_kept, along, Index(at - row * width));
-      }
+      for (int j = 0; j < kVectors; ++j) find(beside[j], p, o, place + j * p.lanes * V, count, width, along);
     }
 
     const Index chunks = (steps + chunk - 1) / chunk, turns = Index(p.folded) / (steps * width) * chunks;
@@ -211,9 +247,7 @@ struct reduce_tiles {
         if (const int at = place + i / V * p.lanes * V + i % V; at < count)
           states[group * count + at] = in_row(p, s[i / V][i % V], at - at / width * width, along);
     }
-    fold(states, count, 1, groups, count);
-    fold(states, here, width, width, 1);
-    State mine = t < here ? states[t * width] : F::identity();
+    State mine = fold(states, here, width, groups, count);
     if (split > 1) {
       int outputs = 1;
 #pragma unroll 1
@@ -242,11 +276,13 @@ struct ReduceTiles {
   static constexpr int kRoom = 16 << 10;  // bytes of a tile, of which a block has two
   static constexpr int kStep = 4 << 10;   // of a step, where there is a choice
 #endif
-  static constexpr int kWord = 8;         // bytes that a thread reads at once
+  static constexpr int kLeastStep = kStep / 4;  // the same where steps are many: of fewer outputs parts are sooner put together
+  static constexpr int kWord = 8;               // bytes that a thread reads at once
   struct Shape {
     int64_t width, each, steps, at_once, turns, cells;  // turns: tiles of a cell
     unsigned staged;                                    // the inputs that are copied
     int bytes;                                          // of these, of an element
+    bool fixed;                                         // the other inputs are the same in every step
     int vector;                                         // elements that a thread reads at once
   };
   // The inputs that lie as the leading one does, of as many bytes.
@@ -258,6 +294,14 @@ struct ReduceTiles {
       inputs |= unsigned(alike && lies_as(p, k, dense)) << (k - 1);
     }
     return inputs;
+  }
+  // Whether the other inputs are the same in every step; `rows` modes are a row's.
+  static bool fixed(const Problem &p, int rows) {
+    const unsigned copied = staged(p);
+    for (int m = rows + 1; m < p.modes.size(); ++m)
+      for (int k = 1; k <= p.n_inputs; ++k)
+        if (p.modes[m].role == Role::R && p.modes[m].stride[k] != 0 && (copied >> (k - 1) & 1) == 0) return false;
+    return true;
   }
   // at_once is 0 where there is no such shape.
   static Shape shape(const Problem &p) {
@@ -273,24 +317,37 @@ struct ReduceTiles {
     const int64_t row = s.width * size, period = k.extent * row, all = s.width * s.bytes;
     bool in_16 = aligned >= 16 && period % 16 == 0;
     for (int m = rows + 1; m < p.modes.size(); ++m) in_16 &= p.modes[m].stride[dense] * size % 16 == 0;
-    // Outputs whose rows the threads have room for: all of the K mode where a step is one run with the next; or some, in whole words.
-    const int64_t unit = 16 / std::gcd(int64_t(16), row);
+    // Outputs whose rows the threads have room for: all of the K mode where a step is one run with the next; or some, in whole words, and
+    // where that comes out even in whole lines of memory, which else two blocks read.
     const int64_t most = std::min<int64_t>({kThreads, kThreads * places_in_tile(state_bytes(p)) / s.width, kRoom / 2 / all});
+    int64_t unit = 16 / std::gcd(int64_t(16), row);
     const bool flat = r.stride[dense] == k.extent * s.width && k.extent <= most, ranged = in_16 && most >= std::min(unit, k.extent);
-    if (flat && (period <= kStep || !ranged)) s.each = k.extent;
-    else if (ranged) s.each = std::min(k.extent, std::max(std::min<int64_t>(most, kStep / row) / unit * unit, unit));
-    else return s;
-    s.steps = r.extent;
-    s.at_once = std::min<int64_t>(std::max<int64_t>(kRoom / (s.each * all), 1), s.steps);
-    s.turns = p.reduced() / (s.width * s.steps) * ceil_div(s.steps, s.at_once);
-    s.cells = ceil_div(k.extent, s.each) * (p.kept() / k.extent);
+    for (int64_t bytes = 32; bytes <= 128; bytes *= 2)
+      if (const int64_t whole = bytes / std::gcd(bytes, row); whole <= most && k.extent % whole == 0) unit = whole;
+    if (flat && (period <= kLeastStep || !ranged)) {
+      s.each = k.extent;
+    } else if (ranged) {
+      const int64_t step = std::clamp<int64_t>(kRoom / r.extent, kLeastStep, kStep);
+      const int64_t ranges = ceil_div(k.extent, std::max(std::min(most, step / row) / unit * unit, unit));
+      s.each = std::min(k.extent, ceil_div(ceil_div(k.extent, ranges), unit) * unit);
+    } else {
+      return s;
+    }
     // Those of a word, where every step is words and begins as one.
+    s.fixed = fixed(p, rows);
     s.vector = std::min(std::max(kWord / size, 1), places_in_tile(state_bytes(p)));
-    bool words = std::popcount(s.staged) == p.n_inputs && aligned >= s.vector * size && s.each * s.width % s.vector == 0;
+    bool words = s.fixed && aligned >= s.vector * size && s.each * s.width % s.vector == 0;
     for (int m = rows; m < p.modes.size(); ++m) words &= p.modes[m].stride[dense] * (m == rows ? k.extent : 1) % s.vector == 0;
     if (!words) s.vector = 1;
+    // Steps of a tile: as many as the threads take at once, or several times as many; of not so many that there are no four blocks' tiles.
+    s.steps = r.extent;
+    const int64_t turn = kThreads / lanes(s) * steps_at_once(p.n_inputs, size), fit = std::max<int64_t>(kRoom / (s.each * all), 1);
+    s.at_once = std::min(fit > turn ? fit / turn * turn : 5 * fit >= 3 * turn ? turn : fit, s.steps);
+    s.turns = p.reduced() / (s.width * s.steps) * ceil_div(s.steps, s.at_once);
+    s.cells = ceil_div(k.extent, s.each) * (p.kept() / k.extent);
     return s;
   }
+  static int64_t lanes(const Shape &s) { return std::min<int64_t>(s.each * s.width / s.vector, kThreads); }
   // Whether a thread goes from position to position upwards.
   static bool in_order(const Problem &p) {
     int64_t last = 0;
@@ -327,7 +384,7 @@ struct ReduceTiles {
     const Shape s = shape(p);
     LaunchConfig c;
     const int64_t step = s.each * s.width;
-    c.block = kThreads, c.vector = s.vector, c.lanes = int(std::min<int64_t>(step / s.vector, kThreads)), c.detail = int(s.each | s.at_once << 16);
+    c.block = kThreads, c.vector = s.vector, c.lanes = int(lanes(s)), c.detail = int(s.each | s.at_once << 16);
     const int64_t states = std::max<int64_t>(kThreads / c.lanes * step, kThreads);
     const int64_t tiles = 2 * std::popcount(s.staged) * tile_room(int(s.at_once * step * (s.bytes / std::popcount(s.staged))));
     c.shared_bytes = int(std::max<int64_t>(tiles, states * state_bytes(p)));
@@ -340,7 +397,7 @@ struct ReduceTiles {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return make_instance(p, "reduce_tiles", {bits_text(staged(p)), std::to_string(c.vector)});
+    return make_instance(p, "reduce_tiles", {bits_text(staged(p)), shape(p).fixed ? "true" : "false", std::to_string(c.vector)});
   }
 };
 
