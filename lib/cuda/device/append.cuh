@@ -18,8 +18,6 @@ template <class F, class Map> using keys_of_t = typename keys_of<F, Map>::type;
 template <class F, class Map> inline constexpr bool kByKeys = !is_same<keys_of_t<F, Map>, void>;
 template <class Keys, int V> inline constexpr bool kInWords = V % Keys::kEach == 0;
 template <int V> inline constexpr bool kInWords<void, V> = false;
-template <class Keys> inline constexpr bool kOfBytes = Keys::kBits == 8;
-template <> inline constexpr bool kOfBytes<void> = false;
 template <class F, class Map, int V> inline constexpr bool kHasKeys = kInWords<keys_of_t<F, Map>, V>;  // of V elements, whole words
 // Whether several elements are put together before they meet the state.
 template <class F, class Map>
@@ -73,20 +71,21 @@ TCU_DEVICE void append_first_best(const P &p, typename F::State &s, const Pack<V
   s = kInOrder ? F::append(s, e, where) : F::add(s, e, where);
 }
 
-// The same of V outputs, a row after the other. That some output has a better one than before is found first: of bytes there seldom is.
+// The same of V outputs, a row after the other, as far from each as the next from it. That some output has a better one than before is found
+// first: there seldom is.
 template <class F, class Map, int V, unsigned kOnce, int Items, class Index>
-TCU_DEVICE void append_rows_of_bytes(typename F::State (&s)[V], const Pack<V, typename Map::Inputs, kOnce> (&x)[Items],
-                                     const Index (&position)[Items]) {
+TCU_DEVICE void append_rows_by_keys(typename F::State (&s)[V], const Pack<V, typename Map::Inputs, kOnce> (&x)[Items],
+                                    const Index (&position)[Items]) {
   using Keys = keys_of_t<F, Map>;
   int32_t best[V];
 #pragma unroll
   for (int v = 0; v < V; ++v) best[v] = Keys::kNone;
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
-    const auto words = __builtin_bit_cast(Words<V / 4>, x[k].first.word);
+    const auto words = __builtin_bit_cast(Words<V / Keys::kEach>, x[k].first.word);
 #pragma unroll
     for (int v = 0; v < V; ++v) {
-      const int32_t key = Keys::key(Keys::ranks(words.at[v / 4]), v % 4, Items - 1 - k);
+      const int32_t key = Keys::key(Keys::ranks(words.at[v / Keys::kEach]), v % Keys::kEach, Items - 1 - k);
       best[v] = key > best[v] ? key : best[v];
     }
   }
@@ -94,15 +93,10 @@ TCU_DEVICE void append_rows_of_bytes(typename F::State (&s)[V], const Pack<V, ty
 #pragma unroll
   for (int v = 0; v < V; ++v) better |= F::lift(element_of_key<F, Map>(best[v]), Index(0)).rank > s[v].rank;
   if (!better) return;
+  const Index apart = position[1] - position[0];
 #pragma unroll
-  for (int v = 0; v < V; ++v) {
-    const int after = Keys::after(best[v]);
-    Index where = position[Items - 1];
-#pragma unroll
-    for (int k = Items - 2; k >= 0; --k)
-      if (after >= Items - 1 - k) where = position[k];
-    s[v] = F::append(s[v], element_of_key<F, Map>(best[v]), where);
-  }
+  for (int v = 0; v < V; ++v)
+    s[v] = F::append(s[v], element_of_key<F, Map>(best[v]), position[Items - 1] - Index(Keys::after(best[v])) * apart);
 }
 
 // V elements of one output, from element `at` of a row on: number v onto state v % S. kInOrder: they come after all that s holds.
@@ -189,8 +183,8 @@ TCU_DEVICE void append_rows(const P &p, typename F::State (&s)[V], const Pack<V,
         if (kAll || there(k)) sum += F::narrow(apply_at<Map>(p, x[k], v));
       s[v] = F::combine(s[v], State(sum));
     }
-  } else if constexpr (kInOrder && kAll && Items > 1 && kHasKeys<F, Map, V> && kOfBytes<keys_of_t<F, Map>>) {
-    append_rows_of_bytes<F, Map>(s, x, position);
+  } else if constexpr (kInOrder && kAll && Items > 1 && kHasKeys<F, Map, V>) {
+    append_rows_by_keys<F, Map>(s, x, position);
   } else if constexpr (F::kAppends && kAll) {
 #pragma unroll
     for (int v = 0; v < V; ++v) {
