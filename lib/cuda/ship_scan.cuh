@@ -40,8 +40,8 @@ struct ShipScan {
     if constexpr (is_short_float<In>) add<scan_columns, 1, 2 * kColumnBlock>("scan_columns");
     if constexpr (is_same<Op_, fold::sum>) {
       constexpr int kTurned = 16 / int(sizeof(In));
-      add<scan_turned, kTurned, 1>("scan_turned"), add<scan_turned, kTurned, 2>("scan_turned");
-      if constexpr (sizeof(Out) >= 4) add<scan_turned, kTurned, 4>("scan_turned");
+      add<scan_turned, kTurned, 1, true>("scan_turned"), add<scan_turned, kTurned, 2, true>("scan_turned");
+      if constexpr (sizeof(Out) >= 4) add<scan_turned, kTurned, 4, true>("scan_turned");
       short_lines<1>();
       if constexpr (kFull > 1) short_lines<kFull>();
     }

@@ -168,14 +168,17 @@ TEST_CASE("cuda: more than 2^31 elements", "[.][large]") {
   REQUIRE(tcu_scan(context(), &lines, TCU_REDUCE_SUM, nullptr, 1, &across_out, 1, &options) == TCU_OK);
   for (int64_t j : {int64_t(0), int64_t(1) << 29, threes[1] - 1})
     for (int64_t i : {0, 1, 2}) CHECK(word(j + threes[1] * i) == i + 1);
-  const int64_t wide[] = {n / 32768, 32768}, apart[] = {32768, 1};  // and one of longer lines
-  const tcu_tensor_t along{memory[0], wide, apart, TCU_INT8, 2}, beside{memory[1], wide, nullptr, TCU_INT32, 2};
-  for (const char *k : {"", "scan.turned"}) {
-    INFO(k);
-    options.kernel = *k ? k : nullptr;
-    REQUIRE(tcu_scan(context(), &beside, TCU_REDUCE_SUM, nullptr, 1, &along, 1, &options) == TCU_OK);
-    for (int64_t j : {int64_t(0), wide[0] / 2, wide[0] - 1})
-      for (int64_t i : {0, 255, 256, 32767}) CHECK(word(j + wide[0] * i) == i + 1);
+  const int64_t lines_n = n / 32768, along_first[] = {32768, lines_n}, along_second[] = {lines_n, 32768};  // and longer lines, either way round
+  for (int32_t dim : {0, 1}) {
+    const int64_t *const shape = dim == 0 ? along_first : along_second, apart[] = {shape[1], 1}, step = dim == 0 ? 1 : lines_n;
+    const tcu_tensor_t turned_in{memory[0], shape, apart, TCU_INT8, 2}, as_it_is{memory[1], shape, nullptr, TCU_INT32, 2};
+    for (const char *k : {"", "scan.turned"}) {
+      INFO(k << " along " << dim);
+      options.kernel = *k ? k : nullptr;
+      REQUIRE(tcu_scan(context(), &as_it_is, TCU_REDUCE_SUM, nullptr, 1, &turned_in, dim, &options) == TCU_OK);
+      for (int64_t j : {int64_t(0), lines_n / 2, lines_n - 1})
+        for (int64_t i : {0, 255, 256, 32767}) CHECK(word(i * step + j * (dim == 0 ? 32768 : 1)) == i + 1);
+    }
   }
   tcu_expr_destroy(fill);
   for (void *m : memory) tcu_free(context(), m, nullptr);

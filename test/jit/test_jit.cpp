@@ -487,6 +487,13 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
   CHECK(row(DType::f32, {8192, 8192}, {8195, 1}, 1) == "scan.copied");    // that begin anywhere
   CHECK(row(DType::f64, {8192, 8192}, {8195, 1}, 1) == "scan.turned");    // in whole accesses all the same
   CHECK(row(DType::i8, {8192, 8192}, {8192, 1}, 1) == "scan.copied");
+  // lines of out whose neighbours lie side by side in the input, in whole accesses and not
+  CHECK(row(DType::f32, {8192, 8192}, {8192, 1}, 0) == "scan.turned");
+  CHECK(row(DType::f32, {2001, 30001}, {30001, 1}, 0) == "scan.turned");
+  CHECK(row(DType::f16, {2001, 30001}, {30001, 1}, 0) == "scan.copied");
+  CHECK(row(DType::f16, {16000, 4224}, {4224, 1}, 0) == "scan.copied");  // few, and long
+  CHECK(row(DType::i8, {8192, 8192}, {8192, 1}, 0) == "scan.copied");
+  CHECK(row(DType::i8, {1024, 65536}, {65536, 1}, 0) == "scan.turned");
   CHECK(row(DType::f32, {1000000, 16}, {16, 1}, 1) == "scan.copied");     // short ones
   CHECK(row(DType::i8, {16, 10, 80, 130, 7}, {7, 14560, 145600, 112, 1}, 1) != "scan.copied");  // out's neighbours lie side by side
   // gaps, after which lines begin anywhere
