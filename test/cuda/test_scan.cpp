@@ -117,14 +117,22 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   // lines that begin anywhere in 16 bytes
   for (int64_t gap : {1, 2, 3})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {support::pick(rng, 8200, 20000), 2}, 0, true, runs, gap); });
-  // what scan.columns takes: lines side by side, few and long
+  for (const Case &c : narrow) run_case(rng, c, {16500, 2}, 0, true, runs);
+  report_of("scan", runs, {"scan.cluster", "scan.lookback", "scan.lines", "scan.general"});
+}
+
+TEST_CASE("cuda: scans of lines side by side, on every kernel", "[cuda][scan]") {
+  NEEDS_CUDA();
+  Rng rng(16);
+  std::vector<int> runs;
+  // what scan.columns takes: few and long
   for_cases(rng, cases, [&](const Case &c) {
     run_case(rng, c, {40, 1100}, 1, true, runs);
     run_case(rng, c, {3, 8300}, 1, true, runs);
     run_case(rng, c, {200, 300}, 1, true, runs);  // strips of tiles that hand on what comes before the next
     run_case(rng, c, {24, 120, 9}, 1, true, runs);
   });
-  // lines side by side, enough of them for vectors across: along few steps and along more than a block takes at once
+  // enough of them for vectors across: along few steps and along more than a block takes at once
   const bool emulated = std::getenv("TCUOPS_TEST_GPU") == nullptr;
   const int64_t lines = emulated ? 1032 : 34000;  // a multiple of 8
   for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {lines, 3}, 1, true, runs); });
@@ -132,7 +140,6 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
     for (int64_t gap : {1, 2}) run_case(rng, c, {lines, 3}, 1, true, runs, gap);
   for (const Case &c : {cases[0], cases[1], cases[3]}) run_case(rng, c, {lines, emulated ? 70 : 150}, 1, true, runs);
   for (const Case &c : narrow) {
-    run_case(rng, c, {16500, 2}, 0, true, runs);
     run_case(rng, c, {lines, 3}, 1, true, runs);
     run_case(rng, c, {3, 8300}, 1, true, runs);
   }
@@ -140,7 +147,20 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   for (const Sizes &extents : {emulated ? Sizes{301, 70} : Sizes{1001, 900}, emulated ? Sizes{601, 11, 3} : Sizes{1501, 60, 3}})
     for (int64_t gap : {0, 16})
       for (const Case &c : {cases[0], cases[1], narrow[0]}) run_case(rng, c, extents, 1, true, runs, gap);
-  // short lines, of whole vectors and not
+  // rows that a tile has whole, of more columns than a block has threads too; and one that is much
+  for (int64_t wide : {135, 191})
+    for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, {wide, emulated ? 70 : 1500}, 1, true, runs); });
+  for (const Sizes &extents : {Sizes{191, emulated ? 70 : 300}, emulated ? Sizes{101, 14, 9} : Sizes{101, 60, 40}})
+    for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 1, true, runs); });
+  run_case(rng, cases[0], emulated ? Sizes{301, 70, 9} : Sizes{301, 720, 28}, 1, true, runs);
+  report_of("scan", runs, {"scan.short", "scan.columns", "scan.general"});
+}
+
+TEST_CASE("cuda: scans of short lines, on every kernel", "[cuda][scan]") {
+  NEEDS_CUDA();
+  Rng rng(17);
+  std::vector<int> runs;
+  // of whole vectors and not
   for (int64_t n : {2, 7, 16, 40, 256}) for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {n, 67}, 0, true, runs); });
   // and of more tiles of scan.tiles than one, whole numbers of 16 and of 128 bytes and not
   for (const Sizes &extents : {Sizes{3, 5001}, {16, 1700}, {25, 1100}, {104, 300}, {1001, 33}, {3001, 7}, {16001, 2}})
@@ -149,16 +169,22 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   for (const Sizes &extents : {Sizes{2, 8, 300}, {3, 7, 211}, {5, 51, 40}, {11, 2, 333}, {6, 40}})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 1, true, runs); });
   for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, {3, 5, 700}, 1, true, runs); });
-  // rows that a tile has whole, of more columns than a block has threads too; and one that is much
-  for (int64_t wide : {135, 191})
-    for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, {wide, emulated ? 70 : 1500}, 1, true, runs); });
-  for (const Sizes &extents : {Sizes{191, emulated ? 70 : 300}, emulated ? Sizes{101, 14, 9} : Sizes{101, 60, 40}})
-    for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 1, true, runs); });
-  // lines of an input that is contiguous along them where out is across: of whole pieces of 16 bytes and not, shorter than 128, and longer
+  report_of("scan", runs, {"scan.tiles", "scan.staged", "scan.lines", "scan.general"});
+}
+
+TEST_CASE("cuda: scans of inputs that lie across out, on every kernel", "[cuda][scan]") {
+  NEEDS_CUDA();
+  Rng rng(15);
+  std::vector<int> runs;
+  // an input that is contiguous along the lines where out is across: lines of whole pieces of 16 bytes and not, shorter than 128, and longer
   for (const Sizes &extents : {Sizes{33, 400}, {37, 133}, {70, 16}})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 1, true, runs, 0, Order::reversed); });
-  run_case(rng, cases[0], emulated ? Sizes{301, 70, 9} : Sizes{301, 720, 28}, 1, true, runs);
-  report("scan", runs, {"scan.tcu."});
+  // and the other way round, lines side by side in whole pieces of 16 bytes and not
+  for (const Sizes &extents : {Sizes{400, 48}, {133, 37}, {260, 16}})
+    for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 0, true, runs, 0, Order::reversed); });
+  for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, {300, 32}, 0, true, runs, 0, Order::reversed); });
+  run_case(rng, {TCU_REDUCE_MAX, oracle::Fold::max, TCU_INT64, TCU_INT8}, {300, 32}, 0, true, runs, 0, Order::reversed);
+  report_of("scan", runs, {"scan.turned", "scan.copied"});
 }
 
 // 1250, and 60 on the emulated library; TCU_TEST_SCALE=800: 10,000, more than seven minutes on an H100; TCU_TEST_SEED: others. Mostly
