@@ -1,6 +1,7 @@
 // Helpers that every test may use: they need no room of the library.
 #pragma once
 #include <cstdint>
+#include <cstdlib>
 #include <random>
 #include <vector>
 
@@ -8,8 +9,16 @@
 
 namespace support {
 
-// Seeded by hand and used without the standard's distributions, which differ between libraries.
-using Rng = std::mt19937_64;
+// Seeded by hand and used without the standard's distributions, which differ between libraries. TCU_TEST_SEED: other numbers, for all tests.
+struct Rng : std::mt19937_64 {
+  explicit Rng(uint64_t seed) : std::mt19937_64(seed + 1000 * further()) {}
+
+ private:
+  static uint64_t further() {
+    const char *n = std::getenv("TCU_TEST_SEED");
+    return n ? std::strtoull(n, nullptr, 10) : 0;
+  }
+};
 inline int64_t pick(Rng &rng, int64_t low, int64_t high) { return low + int64_t(rng() % uint64_t(high - low + 1)); }
 inline bool chance(Rng &rng, int percent) { return pick(rng, 0, 99) < percent; }
 template <class List>

@@ -191,7 +191,7 @@ TEST_CASE("cuda: scans of inputs that lie across out, on every kernel", "[cuda][
 // small ones; what has to be compiled is one in ten on a GPU, and none on the emulated library.
 TEST_CASE("cuda: many random scans on every kernel", "[cuda][scan]") {
   NEEDS_CUDA();
-  Rng rng(api::test_seed(8));
+  Rng rng(8);
   std::vector<int> runs;
   const int problems = repeats(api::emulated() ? 150 : 1250);
   for (int i = 0; i < problems; ++i) {
