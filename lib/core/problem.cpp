@@ -500,12 +500,13 @@ Problem as_map_of_out(const Problem &p, int k) {
 
 namespace {
 
-// The layout of one operand, rebuilt from canonical modes.
+// The layout of one operand, rebuilt from canonical modes. Of an empty mode an input has no element, and out all the same: what is
+// reduced there is nothing.
 Layout layout_of(const Problem &p, int operand) {
   Layout l;
   l.dtype = p.dtype(operand);
   for (const Mode &m : p.modes)
-    if (m.extent == 0 || m.stride[operand] != 0) l.extents[l.rank] = m.extent, l.strides[l.rank++] = m.stride[operand];
+    if (m.stride[operand] != 0 || (operand > 0 && m.extent == 0)) l.extents[l.rank] = m.extent, l.strides[l.rank++] = m.stride[operand];
   return l;
 }
 

@@ -147,6 +147,9 @@ TEST_CASE("segments: a plan takes and refuses the pointers that a call does") {
   const void *nothing[] = {nullptr, offsets.data()};
   OK(tcu_plan_execute(plan, out.data(), 2, nothing, nullptr));
   CHECK(out.get() == std::vector<int32_t>{0, 0});
+  FAILS(TCU_ERROR_NULL, tcu_plan_execute(plan, nullptr, 2, nothing, nullptr));  // of nothing too there are results
+  const void *at_own[] = {nullptr, own.data()};
+  FAILS(TCU_ERROR_OVERLAP, tcu_plan_execute(plan, own.data(), 2, at_own, nullptr));
   OK(tcu_plan_segmented_reduce(&other, context(), out, TCU_REDUCE_SUM, nullptr, 1, x, 0, own, nullptr));
   const void *inputs[] = {x.data(), own.data()};
   FAILS(TCU_ERROR_OVERLAP, tcu_plan_execute(other, own.data(), 2, inputs, nullptr));
