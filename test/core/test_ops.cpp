@@ -103,7 +103,7 @@ TEST_CASE("ops: ids are unique and in the range of their arity", "[core][ops]") 
 }
 
 TEST_CASE("ops: tanh of float64, as devices compute it, is within 1.4 ulp", "[core][ops]") {
-  std::mt19937_64 rng(1);
+  Random rng(1);
   double worst = 0, worst_at = 0;
   const auto look = [&](double x) {
     const L want = tanhl(L(x));
