@@ -68,6 +68,11 @@ inline void begin_apart(LaunchConfig &c, const Device &d) {
   const int64_t abreast = std::min<int64_t>((d.shared_bytes + 1024) / (c.shared_bytes + 1280), d.threads_per_processor / c.block);
   c.wave = int(std::min(c.grid, abreast * d.processors)), c.apart = int(c.shared_bytes / (1.5 * d.bytes_a_cycle));
 }
+// Gives each block so much shared memory that no more than `blocks` find room on a multiprocessor: where work is cut for so many, one more here is
+// one less elsewhere. Of kernels that read by way of shared memory: loads to registers wait in what it leaves of the first level cache.
+inline void limit_resident(LaunchConfig &c, const Device &d, int64_t blocks) {
+  c.shared_bytes = std::max(c.shared_bytes, int((d.shared_bytes + 1024) / (blocks + 1)) - 1024 + 128);
+}
 // What the tuning table has for a row and the problem's widest element.
 Tuning tuning(const char *row, const Problem &p, const Device &d);
 // As many blocks as stay resident, by the tuning table, or as many as there is work for; within a grid's limit.

@@ -238,6 +238,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceTcuOnePass<true>>("reduce.tcu.split", Family::reduce),
     row<rows::ScanTurned>("scan.turned", Family::scan),
     row<rows::ScanCopied>("scan.copied", Family::scan),
+    row<rows::ScanInterleaved>("scan.interleaved", Family::scan),
     row<rows::ScanCluster>("scan.cluster", Family::scan),
     row<rows::ScanTiles>("scan.tiles", Family::scan),
     row<rows::ScanStaged>("scan.staged", Family::scan),

@@ -44,9 +44,11 @@ struct ShipScan {
       if constexpr (sizeof(Out) >= 4) add<scan_turned, kTurned, 4, true>("scan_turned");
       short_lines<1>();
       if constexpr (kFull > 1) short_lines<kFull>();
+      add<scan_lookback, 2>("scan_lookback");
+      if constexpr (sizeof(Acc) <= 4) add<scan_lookback, 3>("scan_lookback"), add<scan_lookback, 4>("scan_lookback");
     }
     add<scan_cluster, 1>("scan_cluster"), add<scan_cluster, 4>("scan_cluster");
-    add<scan_tiles>("scan_tiles"), add<scan_lookback>("scan_lookback");
+    add<scan_tiles>("scan_tiles"), add<scan_lookback, 1>("scan_lookback");
   }
 };
 // Products and minima are left to run time.

@@ -121,6 +121,24 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   report_of("scan", runs, {"scan.cluster", "scan.lookback", "scan.lines", "scan.general"});
 }
 
+// Lines whose elements alternate: that fill a vector or not, in one group of them or several that begin anywhere in 16 bytes.
+TEST_CASE("cuda: scans of interleaved lines, on every kernel", "[cuda][scan]") {
+  NEEDS_CUDA();
+  Rng rng(15);
+  std::vector<int> runs;
+  const std::vector<int64_t> all = {2, 3, 4, 5, 6, 7, 8, 9}, some = {2, 3, 6, 8};
+  for (int64_t lines : api::emulated() ? some : all)
+    for (bool grouped : {false, true})
+      for_cases(rng, cases, [&](const Case &c) {
+        const int64_t steps = support::pick(rng, 16500, 24000) / lines;
+        run_case(rng, c, grouped ? Sizes{lines, steps, 2} : Sizes{lines, steps}, 1, support::chance(rng, 80), runs);
+      });
+  for (int64_t lines : {2, 3})
+    for (const Case &c : narrow) run_case(rng, c, {lines, 33000 / lines}, 1, true, runs);
+  for (const Case &c : others) run_case(rng, c, {2, 16500}, 1, true, runs);
+  report_of("scan", runs, {"scan.interleaved", "scan.columns"});
+}
+
 TEST_CASE("cuda: scans of lines side by side, on every kernel", "[cuda][scan]") {
   NEEDS_CUDA();
   Rng rng(16);
@@ -296,11 +314,11 @@ TEST_CASE("cuda: scans of expressions over several inputs", "[cuda][scan]") {
   const tcu_dtype_t types[][3] = {{TCU_FLOAT32, TCU_FLOAT16, TCU_BOOL}, {TCU_FLOAT64, TCU_INT8, TCU_INT32}};
   std::vector<int> runs;
   for (const auto &in : types)
-    for (const int i : {0, 1, 2, 3, 4, 5, 6, 7}) {
+    for (const int i : {0, 1, 2, 3, 4, 5, 6, 7, 8}) {
       const bool plain = i % 2 == 0 || i == 7;
-      const int dim = i / 2 % 2;  // along a line, across few, along short lines, across many, across groups
+      const int dim = i == 8 ? 1 : i / 2 % 2;  // along a line, across few, along short lines, across many, across groups, across two
       const int64_t n = support::pick(rng, 8200, 12000);
-      const Sizes extents = i == 7 ? Sizes{5, 9, n / 45} : i == 6 ? Sizes{n / 16 * 8, 9} : i >= 4 ? Sizes{n / 50, 60} : dim == 0 ? Sizes{n, 2} : Sizes{3, n};
+      const Sizes extents = i == 8 ? Sizes{2, n} : i == 7 ? Sizes{5, 9, n / 45} : i == 6 ? Sizes{n / 16 * 8, 9} : i >= 4 ? Sizes{n / 50, 60} : dim == 0 ? Sizes{n, 2} : Sizes{3, n};
       std::vector<std::unique_ptr<Tensor>> inputs;
       std::vector<tcu_tensor_t> views;
       for (const tcu_dtype_t d : in) {

@@ -409,6 +409,21 @@ TEST_CASE("jit: sums and scans of what tensor cores multiply, under every row th
   for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
 }
 
+TEST_CASE("jit: scans of two to eight interleaved lines [nvrtc]") {
+  if (skipped()) return;
+  std::vector<Task> tasks;
+  for (const DType d : {DType::f32, DType::f16, DType::f64})
+    for (int64_t lines = 2; lines <= (d == DType::f64 ? 4 : 8); ++lines) {
+      Call call;
+      const size_t before = tasks.size();
+      const Problem p = call.tensor(d, {lines, 100000}).tensor(d, {lines, 100000}).expr({Node::input(0)}).scan(ReduceOp::prod, 1, {});
+      for (const Task &t : tasks_of(p))
+        if (t.row == "scan.interleaved") tasks.push_back(t);
+      CHECK(tasks.size() == before + 1);
+    }
+  for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
+}
+
 TEST_CASE("rows: a cluster's lines are those that all begin at once, on a device that has clusters") {
   const auto row_along = [](int dim, DType d, const Sizes &extents, int major, int processors) {
     Call call;
@@ -457,6 +472,34 @@ TEST_CASE("rows: a cluster's lines are those that all begin at once, on a device
   CHECK(row(DType::f32, {19000, 1 << 14}) != "scan.tiles");   // two blocks on a multiprocessor
   CHECK(row(DType::f16, {65536}, 12) == "scan.cluster");    // eight blocks
   CHECK(row(DType::f16, {262144}, 12) == "scan.lookback");
+}
+
+TEST_CASE("rows: scans of a few lines whose elements alternate") {
+  const auto row = [](DType d, const Sizes &extents, const Sizes &strides = {}) {
+    Call call;
+    call.tensor(d, extents);
+    if (strides.empty()) call.tensor(d, extents);
+    else call.tensor(d, extents, strides);
+    const Problem p = call.expr({Node::input(0)}).scan(ReduceOp::sum, 1, {});
+    Device device = NoBackend().device();
+    device.major = 9, device.processors = 132;
+    return std::string(choose(cuda::registry(), p, device)->name);
+  };
+  for (const DType d : {DType::f16, DType::f32, DType::f64}) CHECK(row(d, {2, 1 << 20}) == "scan.interleaved");
+  CHECK(row(DType::f16, {3, 100000}) == "scan.interleaved");
+  CHECK(row(DType::f16, {6, 1 << 20}) == "scan.interleaved");
+  CHECK(row(DType::f32, {4, 20000, 100}) == "scan.interleaved");
+  CHECK(row(DType::i8, {2, 65536}) == "scan.interleaved");
+  CHECK(row(DType::f32, {2, 16384}) == "scan.cluster");             // a cluster a line is sooner done
+  CHECK(row(DType::i8, {2, 40000}) == "scan.cluster");
+  CHECK(row(DType::f32, {2, 16384, 4}) == "scan.interleaved");      // of eight not
+  CHECK(row(DType::f32, {6, 1 << 20}) == "scan.columns");           // more sums than a thread has registers for, of much
+  CHECK(row(DType::f32, {6, 1 << 18}) == "scan.interleaved");
+  CHECK(row(DType::f16, {8, 1 << 20}) == "scan.columns");
+  CHECK(row(DType::f32, {9, 1 << 18}) == "scan.columns");
+  CHECK(row(DType::f32, {2, 1 << 20}, {1, 3}) != "scan.interleaved");  // gaps
+  CHECK(row(DType::f32, {3, 65537, 8}) != "scan.interleaved");      // groups that begin anywhere, and lines that fill no vector
+  CHECK(row(DType::f32, {4, 65537, 8}) == "scan.interleaved");
 }
 
 TEST_CASE("rows: scans between tensors whose modes lie in another order, and of lines with gaps between them") {

@@ -389,7 +389,10 @@ struct ReduceTiles {
     const int64_t tiles = 2 * std::popcount(s.staged) * tile_room(int(s.at_once * step * (s.bytes / std::popcount(s.staged))));
     c.shared_bytes = int(std::max<int64_t>(tiles, states * state_bytes(p)));
     const int64_t resident = ReduceSplit::resident("reduce.tiles", p, d, 1);
-    if (s.cells < resident && s.turns > 1) c.split = ReduceSplit::parts_for(s.cells, resident, s.turns);
+    if (s.cells < resident && s.turns > 1) {
+      c.split = ReduceSplit::parts_for(s.cells, resident, s.turns);
+      limit_resident(c, d, 4);  // a fifth is there where the compiler finds 48 registers: 7 x 512 x 28672 float16 82.5 us, without it 76
+    }
     c.grid = s.cells * c.split;
     int outputs = 1;
     while (outputs < s.each) outputs *= 2;

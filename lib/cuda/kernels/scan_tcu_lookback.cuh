@@ -12,7 +12,7 @@ template <class Map, class Op, class Acc, class Out, class Index, Across kAcross
 struct scan_tcu_lookback {
   using F = ScanFold<Op, Acc, Index>;
   using Lines = TensorLine<Map, F, Out, Index>;
-  using LookBack = scan_lookback<Map, Op, Acc, Out, Index>;
+  using LookBack = scan_lookback<Map, Op, Acc, Out, Index, 1>;
   static constexpr int kResident = Lines::Part::kResident, kWarps = Lines::Part::kWarps;
 
   template <class P>
@@ -52,7 +52,7 @@ namespace tcu::cuda::rows {
 struct ScanTcuLookback : ScanTcuLine {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c = launch("scan.tcu.lookback", p, d);
-    ScanLookback::make_room(p, c);
+    ScanLookback::make_room(c, p.kept(), scan_state_bytes(p));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) { return make_instance(p, "scan_tcu_lookback", {across(c)}); }
