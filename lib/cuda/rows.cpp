@@ -34,6 +34,7 @@
 #include "kernels/scan_along.cuh"
 #include "kernels/scan_cluster.cuh"
 #include "kernels/scan_columns.cuh"
+#include "kernels/scan_interleaved.cuh"
 #include "kernels/scan_lookback.cuh"
 #include "kernels/scan_short.cuh"
 #include "kernels/scan_staged.cuh"

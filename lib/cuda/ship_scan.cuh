@@ -33,6 +33,10 @@ struct ShipScan {
     add<scan_short, V, 0u, 4>("scan_short"), add<scan_short, V, 0u, 8>("scan_short"), add<scan_short, V, 0u, 16>("scan_short");
     add<scan_staged, V>("scan_staged");
   }
+  template <int K>
+  void interleaved() const {
+    add<scan_tiles, K>("scan_tiles"), add<scan_lookback, K>("scan_lookback");
+  }
   void all() const {
     add<scan_along>("scan_along");
     side_by_side<1>();
@@ -44,11 +48,11 @@ struct ShipScan {
       if constexpr (sizeof(Out) >= 4) add<scan_turned, kTurned, 4, true>("scan_turned");
       short_lines<1>();
       if constexpr (kFull > 1) short_lines<kFull>();
-      add<scan_lookback, 2>("scan_lookback");
-      if constexpr (sizeof(Acc) <= 4) add<scan_lookback, 3>("scan_lookback"), add<scan_lookback, 4>("scan_lookback");
+      interleaved<2>();
+      if constexpr (sizeof(Acc) <= 4) interleaved<3>(), interleaved<4>();
     }
     add<scan_cluster, 1>("scan_cluster"), add<scan_cluster, 4>("scan_cluster");
-    add<scan_tiles>("scan_tiles"), add<scan_lookback, 1>("scan_lookback");
+    interleaved<1>();
   }
 };
 // Products and minima are left to run time.

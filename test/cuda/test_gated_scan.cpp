@@ -85,6 +85,7 @@ TEST_CASE("cuda: segments by flags, and recurrences, on every kernel", "[cuda][s
     run_case(rng, c, {support::pick(rng, 16400, 30000)}, 0, true, runs);  // a line of several tiles
     run_case(rng, c, {support::pick(rng, 16400, 20000), 2}, 0, true, runs);
     run_case(rng, c, {2, 12000}, 1, true, runs);  // lines whose elements alternate
+    run_case(rng, c, {3, 70, 40}, 1, true, runs);
     run_case(rng, c, {3, 8300}, 1, true, runs);   // lines side by side, few and long
     run_case(rng, c, {200, 300}, 1, true, runs);  // strips of tiles that hand on what comes before the next
     run_case(rng, c, {100, 70}, 0, true, runs);   // several lines to a tile

@@ -121,20 +121,24 @@ TEST_CASE("cuda: random scans on every kernel", "[cuda][scan]") {
   report_of("scan", runs, {"scan.cluster", "scan.lookback", "scan.lines", "scan.general"});
 }
 
-// Lines whose elements alternate: that fill a vector or not, in one group of them or several that begin anywhere in 16 bytes.
+// Lines whose elements alternate: long ones, in one group or several that begin anywhere in 16 bytes, and groups of which a tile has several.
 TEST_CASE("cuda: scans of interleaved lines, on every kernel", "[cuda][scan]") {
   NEEDS_CUDA();
   Rng rng(15);
   std::vector<int> runs;
-  const std::vector<int64_t> all = {2, 3, 4, 5, 6, 7, 8, 9}, some = {2, 3, 6, 8};
+  const std::vector<int64_t> all = {2, 3, 4, 5, 6, 7, 8, 9}, some = {2, 3, 8};
   for (int64_t lines : api::emulated() ? some : all)
-    for (bool grouped : {false, true})
-      for_cases(rng, cases, [&](const Case &c) {
-        const int64_t steps = support::pick(rng, 16500, 24000) / lines;
-        run_case(rng, c, grouped ? Sizes{lines, steps, 2} : Sizes{lines, steps}, 1, support::chance(rng, 80), runs);
-      });
+    for_cases(rng, cases, [&](const Case &c) {
+      const int64_t steps = support::pick(rng, 16500, 24000) / lines;
+      run_case(rng, c, {lines, steps}, 1, support::chance(rng, 80), runs);
+      run_case(rng, c, {lines, steps, 2}, 1, support::chance(rng, 80), runs);
+      run_case(rng, c, {lines, support::pick(rng, 12, 900), support::pick(rng, 3, 20)}, 1, support::chance(rng, 80), runs);
+    });
   for (int64_t lines : {2, 3})
-    for (const Case &c : narrow) run_case(rng, c, {lines, 33000 / lines}, 1, true, runs);
+    for (const Case &c : narrow) {
+      run_case(rng, c, {lines, 33000 / lines}, 1, true, runs);
+      run_case(rng, c, {lines, support::pick(rng, 12, 900), 5}, 1, true, runs);
+    }
   for (const Case &c : others) run_case(rng, c, {2, 16500}, 1, true, runs);
   report_of("scan", runs, {"scan.interleaved", "scan.columns"});
 }

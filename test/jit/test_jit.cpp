@@ -409,18 +409,19 @@ TEST_CASE("jit: sums and scans of what tensor cores multiply, under every row th
   for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
 }
 
-TEST_CASE("jit: scans of two to eight interleaved lines [nvrtc]") {
+TEST_CASE("jit: scans of two to eight interleaved lines, in tiles and cut into tiles [nvrtc]") {
   if (skipped()) return;
   std::vector<Task> tasks;
   for (const DType d : {DType::f32, DType::f16, DType::f64})
-    for (int64_t lines = 2; lines <= (d == DType::f64 ? 4 : 8); ++lines) {
-      Call call;
-      const size_t before = tasks.size();
-      const Problem p = call.tensor(d, {lines, 100000}).tensor(d, {lines, 100000}).expr({Node::input(0)}).scan(ReduceOp::prod, 1, {});
-      for (const Task &t : tasks_of(p))
-        if (t.row == "scan.interleaved") tasks.push_back(t);
-      CHECK(tasks.size() == before + 1);
-    }
+    for (int64_t lines = 2; lines <= (d == DType::f64 ? 4 : 8); ++lines)
+      for (const Sizes &extents : {Sizes{lines, 100000}, {lines, 100, 1000}}) {
+        Call call;
+        const size_t before = tasks.size();
+        const Problem p = call.tensor(d, extents).tensor(d, extents).expr({Node::input(0)}).scan(ReduceOp::prod, 1, {});
+        for (const Task &t : tasks_of(p))
+          if (t.row == "scan.interleaved") tasks.push_back(t);
+        CHECK(tasks.size() == before + 1);
+      }
   for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
 }
 
@@ -498,7 +499,13 @@ TEST_CASE("rows: scans of a few lines whose elements alternate") {
   CHECK(row(DType::f16, {8, 1 << 20}) == "scan.columns");
   CHECK(row(DType::f32, {9, 1 << 18}) == "scan.columns");
   CHECK(row(DType::f32, {2, 1 << 20}, {1, 3}) != "scan.interleaved");  // gaps
-  CHECK(row(DType::f32, {3, 65537, 8}) != "scan.interleaved");      // groups that begin anywhere, and lines that fill no vector
+  CHECK(row(DType::f32, {3, 65537, 8}) != "scan.interleaved");      // long groups that begin anywhere, of lines that fill no vector
+  CHECK(row(DType::f32, {3, 333, 1000}) == "scan.interleaved");     // groups of which a tile has several
+  CHECK(row(DType::f16, {8, 200, 10000}) == "scan.interleaved");
+  CHECK(row(DType::f16, {8, 200, 600}) != "scan.interleaved");
+  CHECK(row(DType::f32, {4, 32, 100000}) == "scan.staged");         // short lines
+  CHECK(row(DType::f16, {2, 12, 700000}) == "scan.interleaved");
+  CHECK(row(DType::i8, {3, 300, 10000}) != "scan.interleaved");
   CHECK(row(DType::f32, {4, 65537, 8}) == "scan.interleaved");
 }
 

@@ -205,7 +205,7 @@ struct Raw<T, V, true> {
 
 // Shuffles of any trivially copyable type, in words. All lanes of the warp take part.
 template <class T>
-struct alignas(sizeof(T) < 4 ? 4 : alignof(T)) Padded {
+struct alignas(alignof(T) < 4 ? 4 : alignof(T)) Padded {
   T value;
 };
 template <int N>

@@ -14,7 +14,7 @@
 // Two blocks must be resident at once: the one that looks back, and another.
 // In place: a tile is read before it is written.
 #pragma once
-#include "device/scan.cuh"
+#include "device/interleaved.cuh"
 #include "device/tile.cuh"
 #include "device/tile_ring.cuh"
 
@@ -39,41 +39,6 @@ TCU_FN constexpr int scan_items(int vector, int element_bytes, bool several, int
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
-
-// What K interleaved lines are folded to, as F folds one.
-template <class F, int K>
-struct Interleaved {
-  struct State {
-    typename F::State of[K];
-  };
-  TCU_DEVICE static State filled(const typename F::State &one) {
-    State s;
-#pragma unroll
-    for (int k = 0; k < K; ++k) s.of[k] = one;
-    return s;
-  }
-  TCU_DEVICE static State identity() { return filled(F::identity()); }
-  template <class P> TCU_DEVICE static State start(const P &p) { return filled(F::start(p)); }
-  TCU_DEVICE static State combine(const State &a, const State &b) {
-    State s;
-#pragma unroll
-    for (int k = 0; k < K; ++k) s.of[k] = F::combine(a.of[k], b.of[k]);
-    return s;
-  }
-  // Of the line of the v-th place, where the first is the first line's; and that for the places after n.
-  TCU_DEVICE static typename F::State &at(State &s, int v) { return s.of[v % K]; }
-  template <int n>
-  TCU_DEVICE static void turn(State &s) {
-    const State was = s;
-#pragma unroll
-    for (int k = 0; k < K; ++k) s.of[k] = was.of[(k + n) % K];
-  }
-};
-template <class F>
-struct Interleaved<F, 1> : F {
-  TCU_DEVICE static typename F::State &at(typename F::State &s, int) { return s; }
-  template <int> TCU_DEVICE static void turn(typename F::State &) {}
-};
 
 // A block's tile of a line, or of K interleaved ones, the t-th of line `number`. Places of a line's tiles are counted in the order of the scan, from the line's first
 // element or, p.detail, from the start of the 128 bytes that it is in; in a tile they lie in the order of memory. begin..end-1 of a tile's
@@ -220,13 +185,7 @@ struct scan_lookback {
     const auto add = [&](int k, bool whole) {
       One e[V];
       part.read(p, k, whole, e);
-      if constexpr (K == 1) {
-        upto = F::combine(upto, part.folded(e));
-      } else {
-#pragma unroll
-        for (int v = 0; v < V; ++v) Lines::at(upto, v) = F::combine(Lines::at(upto, v), part.in_order(e, v));
-        Lines::template turn<V>(upto);
-      }
+      Lines::add(upto, part, e);
     };
     if (__builtin_expect(kShort && full, kShort)) {
 #pragma unroll
@@ -345,53 +304,6 @@ struct ScanLookback {
     c.zeroed_bytes = c.workspace_bytes = size_t(16 + 2 * kRingSlots * published_words(state_bytes) * 8);
   }
   static Instance instance(const Problem &p, const LaunchConfig &) { return make_instance(p, "scan_lookback", {"1"}); }
-};
-
-// A few lines whose elements alternate, for whose sums a thread has room.
-struct ScanInterleaved {
-  static constexpr int kMost = 8, kMostBytes = 32;  // lines; bytes of a state of all of them
-  static bool begins_words(const Problem &p, int lines) {
-    const int word = 16 / bytes_of(p.in[0]);
-    const Mode &s = *fastest(p, Role::S);
-    bool all = p.alignment[1] >= 4 && (!p.scan.reverse || s.extent * lines % word == 0);
-    for (const Mode &m : p.modes) all &= &m == &s || &m == p.modes.begin() || m.stride[1] % word == 0;
-    return all;
-  }
-  // How many; 0: it is another problem. Those that do not fill a vector begin where vectors do.
-  static int lines(const Problem &p) {
-    const Mode &k = p.modes[0], &s = *fastest(p, Role::S);
-    const int n = k.role == Role::K && k.extent <= kMost ? int(k.extent) : 0;
-    if (n < 2 || n * scan_state_bytes(p) > kMostBytes) return 0;
-    const bool fill = vector_of(p, true) % n == 0;
-    for (int i = 0; i <= p.n_inputs; ++i)
-      if (k.stride[i] != 1 || s.stride[i] != n || (fill && !starts_aligned(p, 0, i, n))) return 0;
-    return fill || begins_words(p, n) ? n : 0;
-  }
-  // Tiles of all of them.
-  static int64_t parts(const Problem &p, int n) {
-    return ceil_div(fastest(p, Role::S)->extent * n + 8 * vector_of(p, true) - 1, ScanLookback::tile(p, n));
-  }
-  static bool accepts(const Problem &p, const Device &d) {
-    if (p.empty() || p.reads_out) return false;
-    const int n = lines(p);
-    return n > 0 && fastest(p, Role::S)->extent * n > ScanLookback::kLongBytes * vector_of(p, true) / 16 &&
-           parts(p, n) * p.kept() < INT32_MAX / 2 && ScanLookback::tile(p, n) * tile_bytes(p) <= d.shared_bytes - 2048 && d.processors > 1;
-  }
-  // Not a few lines that a cluster each has sooner. The more registers their sums take, the slower a tile: where other rows are faster from some
-  // size on. Of 152 scans (H100; two to eight lines of 5,000 to 2^24, float16, float32, float64, int32, int8) that it is chosen for 148 took 0.39
-  // to 1.02 of the time of the best other row, 0.73 in the mean, and four up to 1.04.
-  static bool suits(const Problem &p, const Device &) {
-    const int64_t steps = fastest(p, Role::S)->extent, bytes = p.bytes();
-    const int out = bytes_of(p.out), state = lines(p) * scan_state_bytes(p);
-    if (p.kept() < 7 && steps < (out == 1 ? 50000 : 24000)) return false;
-    if (state <= 20 || out == 1) return true;
-    return state <= 24 ? out == 2 || bytes <= 20 << 20 : bytes <= (state <= 28 ? 8 : 4) << 20;
-  }
-  static LaunchConfig configure(const Problem &p, const Device &d) {
-    const int n = lines(p);
-    return ScanLookback::launch(p, d, parts(p, n), n, !begins_words(p, n));
-  }
-  static Instance instance(const Problem &p, const LaunchConfig &) { return make_instance(p, "scan_lookback", {std::to_string(lines(p))}); }
 };
 
 }  // namespace tcu::cuda::rows

@@ -116,11 +116,11 @@ struct ScanTcuSegmented : ScanTcu {
   static bool accepts(const Problem &p, const Device &d) {
     const int64_t n = fastest(p, Role::S)->extent;
     return on_tensor_cores(p, d) && ScanTiles::dense(p) && (n == 16 || n >= 64 / bytes_of(p.in[0])) && n <= room(p) && fits(p, d) &&
-           ceil_div(p.kept(), ScanTiles::lines(p, d, room(p))) <= INT32_MAX;
+           ceil_div(p.kept(), ScanTiles::at_once(p, d, ScanTiles::lines(p), room(p))) <= INT32_MAX;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c = launch("scan.tcu.segmented", p, d);
-    c.detail = ScanTiles::lines(p, d, room(p));
+    c.detail = ScanTiles::at_once(p, d, ScanTiles::lines(p), room(p));
     c.grid = ceil_div(p.kept(), c.detail);
     return c;
   }

@@ -1,4 +1,5 @@
-// scan.tiles: lines that lie one after another in memory ('S', 'S K'), whole ones to a tile, each read once.
+// scan.tiles: lines that lie one after another in memory ('S', 'S K'), whole ones to a tile, each read once; scan.interleaved: the same of groups
+// of K lines whose elements alternate ('K S', 'K S K'), which below are a line.
 // A block copies p.detail lines to shared memory at once (device/bulk.cuh), scans them where they lie and copies them back. A thread has an
 // odd number of vectors, one after another, wherever lines begin and end among them: so any length costs the same, and threads which read
 // one vector each of shared memory meet in no bank. It folds what it has of the line that its last element is of; a scan over the threads,
@@ -6,7 +7,7 @@
 // a line begins.
 // In place: a tile is read before it is written.
 #pragma once
-#include "device/scan.cuh"
+#include "device/interleaved.cuh"
 #include "device/tile.cuh"
 #include "kernels/scan_lookback.cuh"
 
@@ -21,10 +22,12 @@ TCU_FN constexpr int tile_items(int elements, int vector, int threads) {
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index>
+template <class Map, class Op, class Acc, class Out, class Index, int K>
 struct scan_tiles {
   using F = ScanFold<Op, Acc, Index>;
-  using State = typename F::State;
+  using Lines = Interleaved<F, K>;
+  using One = typename F::State;
+  using State = typename Lines::State;
   using Inputs = typename Map::Inputs;
   static constexpr int V = kVector<Inputs, Out>, kBytes = bytes_in_tile<Inputs, Out>();
   static constexpr int kTile = kScanBlock * V * scan_items(V, kBytes, kBytes > int(sizeof(Out)));
@@ -38,63 +41,69 @@ struct scan_tiles {
     TCU_SHARED(bool, open, kWarps);  // whether the line that a warp ends in began before the warp
     const Arrival arrival(barrier);
     const bool reverse = (p.flags & kReverse) != 0, exclusive = (p.flags & kExclusive) != 0;
-    const int n = int(p.folded);
-    const Index line = Index(blockIdx.x) * p.detail, left = Index(p.kept) - line, memory = line * n;
+    const int n = int(p.folded) * K, mode = K > 1 ? 0 : p.n_kept;  // elements of a line; the mode of neighbours
+    const Index line = Index(blockIdx.x) * p.detail, left = Index(p.kept) / K - line, memory = line * n;
     const int count = (left < p.detail ? int(left) : p.detail) * n;
     const Offsets<Inputs::size, Index> origin;
     const Tile<Inputs, Out, V, kTile> data(shared);
-    const int skew = data.skew(p, origin, p.n_kept, reverse ? memory + count : memory, reverse), end = skew + count;
+    const int skew = data.skew(p, origin, mode, reverse ? memory + count : memory, reverse), end = skew + count;
     const int mine = tile_items(p.detail * n, V, int(blockDim.x)) * V, room = int(blockDim.x) * mine, place = reverse ? room - end : skew;
     begin_apart(p, int(blockIdx.x));
-    data.fetch(arrival, p, origin, p.n_kept, memory, place, count);
+    data.fetch(arrival, p, origin, mode, memory, place, count);
     arrival.wait();
 
     const int start = int(threadIdx.x) * mine, lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32, warp_start = start - lane * mine;
     const TilePart<Map, F, Out, V, kTile> part(data, start, mine, skew, end, room, reverse);
     // The place where the line begins that has an element at `place`.
-    const auto line_of = [&](int place) { return int(divide(Index(place - skew), p.mode[p.n_kept].divisor)) * n + skew; };
+    const auto line_of = [&](int place) { return int(divide(Index((place - skew) / K), p.mode[p.n_kept].divisor)) * n + skew; };
+    // Which of K lines the first element of the thread's k-th vector is of.
+    const auto first_of_vector = [&](int k) { return (start + k * V - skew + 8 * V * K) % K; };
 
     auto tail = part;
     const int tail_line = part.lo < part.hi ? line_of(start + part.hi - 1) : start;
     if (tail_line - start > tail.lo) tail.lo = tail_line - start;
-    State upto = F::identity();
+    State upto = Lines::identity();
     tail.each(false, [&](int k, bool whole) {
-      State e[V];
+      One e[V];
       tail.read(p, k, whole, e);
-      upto = F::combine(upto, tail.folded(e));
+      Lines::add(upto, tail, e);
     });
+    Lines::turn(upto, (K - first_of_vector((tail.hi + V - 1) / V)) % K);
 #pragma unroll
     for (int h = 1; h < 32; h *= 2) {
       const State below = shuffle_up(upto, h, 32);
-      if (lane >= h && start - tail_line > (h - 1) * mine) upto = F::combine(below, upto);
+      if (lane >= h && start - tail_line > (h - 1) * mine) upto = Lines::combine(below, upto);
     }
     const State below = shuffle_up(upto, 1, 32);
     if (lane == 31) sums[warp] = upto, open[warp] = tail_line < warp_start;
     __syncthreads();
 
-    const State init = F::start(p);
+    const State init = Lines::start(p);
     const int first_line = part.lo < part.hi ? line_of(start + part.lo) : start;
     State acc = init;
     if (first_line < start && first_line < start + part.lo) {
-      State before = F::identity();
+      State before = Lines::identity();
 #pragma unroll
       for (int w = 0; w < kWarps - 1; ++w)
-        if (w < warp) before = open[w] ? F::combine(before, sums[w]) : sums[w];
-      if (lane > 0) before = first_line < warp_start ? F::combine(before, below) : below;
-      acc = F::combine(init, before);
+        if (w < warp) before = open[w] ? Lines::combine(before, sums[w]) : sums[w];
+      if (lane > 0) before = first_line < warp_start ? Lines::combine(before, below) : below;
+      acc = Lines::combine(init, before);
     }
     int next = first_line < start + part.lo ? first_line + n : start + part.lo;  // where a line begins
     const bool reads_out = p.reads_out();
+    Lines::turn(acc, first_of_vector(part.lo / V));
     part.each(reads_out, [&](int k, bool whole) {
-      State e[V];
+      One e[V];
       typename F::Value y[V];
       part.read(p, k, whole, e);
 #pragma unroll
       for (int v = 0; v < V; ++v) {
         if (start + k * V + v == next) acc = init, next += n;
-        const State one = part.in_order(e, v), upto = F::combine(acc, one);
-        y[v] = exclusive ? F::before(p, acc, one) : F::value(upto), acc = upto;
+        One &before = Lines::at(acc, v);
+        const One one = part.in_order(e, v), upto = F::combine(before, one);
+        y[v] = exclusive ? F::before(p, before, one) : F::value(upto), before = upto;
       }
+      Lines::template turn<V>(acc);
       if (!reads_out) return part.put(p, k, y);
 #pragma unroll
       for (int v = 0; v < V; ++v) {
@@ -117,16 +126,20 @@ struct scan_tiles {
 namespace tcu::cuda::rows {
 
 struct ScanTiles {
+  struct Lines {
+    int64_t length, count;  // elements of each
+  };
+  static Lines lines(const Problem &p) { return {fastest(p, Role::S)->extent, p.kept()}; }
   static bool single(const Problem &p) { return p.n_inputs == 1 && tile_bytes(p) == bytes_of(p.out); }
   // Lines that are long for a tile get one of twice, or three times, as many threads.
-  static int threads(const Problem &p) {
+  static int threads(const Problem &p, int64_t length) {
     int all = kScanBlock;
-    while (single(p) && all < kMostOfTile * kScanBlock && fastest(p, Role::S)->extent > room(p, all)) all += kScanBlock;
+    while (single(p) && all < kMostOfTile * kScanBlock && length > room(p, all)) all += kScanBlock;
     return all;
   }
   // Elements of a tile at most.
   static int room(const Problem &p, int threads) { return int(ScanLookback::tile(p)) / kScanBlock * threads - 8 * vector_of(p, true); }
-  // Whether lines lie one after another; not of no elements, by whose length lines() would divide.
+  // Whether lines lie one after another; not of no elements, by whose length at_once() would divide.
   static bool dense(const Problem &p) {
     if (p.modes.n_of(Role::K) > 1 || p.empty()) return false;
     const Mode *const s = fastest(p, Role::S), *const k = fastest(p, Role::K);
@@ -134,22 +147,22 @@ struct ScanTiles {
       if (s->stride[i] != 1 || (k && k->stride[i] != s->extent)) return false;
     return true;
   }
-  static bool accepts(const Problem &p, const Device &d) {
-    if (!dense(p)) return false;
-    const int64_t all = threads(p), places = ScanLookback::tile(p) / kScanBlock * all;
-    return fastest(p, Role::S)->extent <= room(p, int(all)) && places * tile_bytes(p) <= d.shared_bytes - 2048 &&
-           ceil_div(p.kept(), lines(p, d)) <= INT32_MAX;
+  static bool accepts(const Problem &p, const Device &d) { return dense(p) && fit(p, d, lines(p)); }
+  static bool fit(const Problem &p, const Device &d, const Lines &lines) {
+    const int64_t all = threads(p, lines.length), places = ScanLookback::tile(p) / kScanBlock * all;
+    return lines.length <= room(p, int(all)) && places * tile_bytes(p) <= d.shared_bytes - 2048 &&
+           ceil_div(lines.count, at_once(p, d, lines, room(p, int(all)))) <= INT32_MAX;
   }
   // Of the largest tiles only such as three of find room on a multiprocessor, and lines for all of these (2^14 lines of 2^14 float32 on an
   // H200: 529 us, by scan.lines 546).
-  static bool suits(const Problem &p, const Device &d) {
-    if (threads(p) <= 2 * kScanBlock) return true;
-    return 3 * (configure(p, d).shared_bytes + 2048) <= d.shared_bytes && p.kept() >= 3 * d.processors;
+  static bool suits(const Problem &p, const Device &d) { return suit(p, d, lines(p)); }
+  static bool suit(const Problem &p, const Device &d, const Lines &lines) {
+    if (threads(p, lines.length) <= 2 * kScanBlock) return true;
+    return 3 * (launch(p, d, lines).shared_bytes + 2048) <= d.shared_bytes && lines.count >= 3 * d.processors;
   }
   // So many lines that a tile begins where 128 bytes do, or 16, if that leaves it large; few where there is not enough for all processors.
-  static int lines(const Problem &p, const Device &d) { return lines(p, d, room(p, threads(p))); }
-  static int lines(const Problem &p, const Device &d, int room) {
-    const int64_t n = fastest(p, Role::S)->extent, each = ceil_div(p.kept(), 2 * d.processors);
+  static int at_once(const Problem &p, const Device &d, const Lines &lines, int room) {
+    const int64_t n = lines.length, each = ceil_div(lines.count, 2 * d.processors);
     const int64_t least = std::max<int64_t>(1, 256 * vector_of(p, true) / n);
     const int64_t most = std::min(room / n, std::max(each, least));
     for (const int64_t bytes : {128, 16}) {
@@ -158,19 +171,18 @@ struct ScanTiles {
     }
     return int(most);
   }
-  static LaunchConfig configure(const Problem &p, const Device &d) {
+  static LaunchConfig configure(const Problem &p, const Device &d) { return launch(p, d, lines(p)); }
+  static LaunchConfig launch(const Problem &p, const Device &d, const Lines &lines) {
     LaunchConfig c;
-    c.block = threads(p), c.vector = vector_of(p, true), c.detail = lines(p, d);
-    c.grid = ceil_div(p.kept(), c.detail);
-    const int64_t places = c.block * c.vector * tile_items(int(c.detail * fastest(p, Role::S)->extent), c.vector, c.block);
+    c.block = threads(p, lines.length), c.vector = vector_of(p, true), c.detail = at_once(p, d, lines, room(p, c.block));
+    c.grid = ceil_div(lines.count, c.detail);
+    const int64_t places = c.block * c.vector * tile_items(int(c.detail * lines.length), c.vector, c.block);
     c.shared_bytes = int((single(p) ? places : ScanLookback::tile(p)) * tile_bytes(p));
     // Of 16 bits: of eleven problems of 8 to 28 us eight were faster, 0.86 to 0.97, one slower, 1.04 (H100); of 32 bits they are slower.
     if (tile_bytes(p) == 2) begin_apart(c, d);
     return c;
   }
-  static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "scan_tiles");
-  }
+  static Instance instance(const Problem &p, const LaunchConfig &) { return make_instance(p, "scan_tiles", {"1"}); }
 };
 
 }  // namespace tcu::cuda::rows
