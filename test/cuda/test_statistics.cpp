@@ -89,6 +89,7 @@ TEST_CASE("cuda: random means, variances and logarithms of sums on every kernel"
     run_case(rng, c, {0, 5}, {0}, true, runs);
   });
   run_case(rng, cases[0], {3, 5, 1201}, {1}, true, runs);  // reduce.periods
+  for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {2, 64, 60}, {1}, true, runs); });
   for (const Case &c : compiled) {
     run_case(rng, c, {40003}, {0}, true, runs);
     run_case(rng, c, {64, 500}, {1}, true, runs);

@@ -621,6 +621,21 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(row(DType::f16, {5, 17, 9, 65000}) == "reduce.periods");    // each period has all of its outputs' elements
   CHECK(row(DType::f16, {16, 17, 9, 65000}) != "reduce.periods");   // whole vectors
   CHECK(row(DType::f16, {5, 17, 9, 500}) != "reduce.periods");      // little
+  const auto down = [](DType d, const Sizes &extents, ReduceOp op = ReduceOp::sum) {  // over the second dimension of three
+    Call call;
+    const Problem p = call.tensor(d, {extents[0], 1, extents[2]}).tensor(d, extents).expr({Node::input(0)}).reduce(op, {1});
+    Device device = NoBackend().device();
+    device.major = 9, device.processors = 132;
+    return std::string(choose(cuda::registry(), p, device)->name);
+  };
+  CHECK(down(DType::f16, {2, 64, 524288}) == "reduce.periods");
+  CHECK(down(DType::f32, {3, 333, 33588}) == "reduce.periods");              // twelve outputs of a tile
+  CHECK(down(DType::f32, {3, 333, 2000}) != "reduce.periods");               // of little more
+  CHECK(down(DType::f32, {2, 333, 50000}, ReduceOp::logsumexp) != "reduce.periods");
+  CHECK(down(DType::f32, {4, 64, 131072}) == "reduce.periods");              // rows that are whole vectors too, where they are short
+  CHECK(down(DType::f16, {8, 33, 8000}) == "reduce.periods");
+  CHECK(down(DType::f16, {8, 200, 1300}) != "reduce.periods");
+  CHECK(down(DType::f32, {32, 64, 16384}) != "reduce.periods");
 
   const auto columns = [](DType d, const Sizes &extents) {  // of a few outputs side by side
     Call call;

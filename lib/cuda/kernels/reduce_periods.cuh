@@ -1,7 +1,8 @@
 // reduce.periods: outputs of a few elements that lie between each other's, the same again and again ('K R K', 'R K R K'): the columns of
 // many small matrices, sums over the middle of three short modes.
 // A block copies p.detail periods, of some outputs each, to shared memory at once (device/bulk.cuh); a thread has an output, whose elements
-// it finds there by one or two R modes.
+// it finds there by one or two R modes. Where many periods begin at the same banks of shared memory, the threads of each begin a step further on
+// than those of the one before, and come to their first elements last.
 #pragma once
 #include "device/append.cuh"
 #include "device/bulk.cuh"
@@ -18,21 +19,25 @@ struct reduce_periods {
   static constexpr int kResident = resident<F, 1>(8), kItems = 4;
   static_assert(Map::Inputs::size == 1);
 
-  // n elements from `at` on, `step` from one to the next, whose positions are `weight` apart.
-  template <class P>
-  TCU_DEVICE static void add(const P &p, State (&s)[1], const T *at, int n, int step, Index position, Index weight) {
+  // n elements from `at` on, `step` from one to the next, whose positions are `weight` apart; kAround: those from the `first` on, and then the others.
+  template <bool kAround, class P>
+  TCU_DEVICE static void add(const P &p, State (&s)[1], const T *at, int n, int step, int first, Index position, Index weight) {
     Pack<1, typename Map::Inputs> x[kItems];
     Index where[kItems];
+    const auto element = [&](int i) {
+      if constexpr (!kAround) return i;
+      else return first + i < n ? first + i : first + i - n;
+    };
     int i = 0;
 #pragma unroll 1
     for (; i + kItems <= n; i += kItems) {
 #pragma unroll
-      for (int k = 0; k < kItems; ++k) x[k].first = Raw<T, 1>::staged(at + (i + k) * step), where[k] = position + (i + k) * weight;
+      for (int k = 0; k < kItems; ++k) x[k].first = Raw<T, 1>::staged(at + element(i + k) * step), where[k] = position + (i + k) * weight;
       append_rows<F, Map, false, true>(p, s, x, where, [](int) { return true; });
     }
 #pragma unroll 1
     for (; i < n; ++i) {
-      x[0].first = Raw<T, 1>::staged(at + i * step);
+      x[0].first = Raw<T, 1>::staged(at + element(i) * step);
       s[0] = F::add(s[0], apply_at<Map>(p, x[0], 0), position + i * weight);
     }
   }
@@ -48,13 +53,18 @@ struct reduce_periods {
     const bool several = p.n_folded > 1;
     const int rows = several ? int(p.mode[3].extent) : 1, apart = several ? int(p.mode[3].in[0]) : 0;
     const Index weight = several ? Index(p.mode[3].weight) : 0;
+    const int n = int(r.extent), step = int(r.in[0]);
+    const bool around = !F::kPositions && each <= 4 && period * int(sizeof(T)) % 128 == 0;
 #pragma unroll 1
     for (int i = t; i < here * each; i += kThreads) {
       const int of = int(divide(Index(i), inner.divisor)), k = i - of * each;
       State s[1] = {F::identity()};
 #pragma unroll 1
-      for (int row = 0; row < rows; ++row)
-        add(p, s, elements + of * period + k * int(inner.in[0]) + row * apart, int(r.extent), int(r.in[0]), row * weight, Index(r.weight));
+      for (int row = 0; row < rows; ++row) {
+        const T *const at = elements + of * period + k * int(inner.in[0]) + row * apart;
+        if (around) add<true>(p, s, at, n, step, of % n, row * weight, Index(r.weight));
+        else add<false>(p, s, at, n, step, 0, row * weight, Index(r.weight));
+      }
       store_result<F, Out>(p, (first + of) * Index(outer.out) + k * Index(inner.out), s[0], p.folded);
     }
   }
@@ -87,11 +97,17 @@ struct ReducePeriods {
   static int64_t unit(const Problem &p) { return 16 / std::gcd(int64_t(16), period(p) * bytes_of(p.in[0])); }
   static int64_t chunk(const Problem &p) { return kStagedBytes / (period(p) * bytes_of(p.in[0])) / unit(p) * unit(p); }
   // Of 105 random problems (H100) it was faster in 85, 0.24 to 0.97 of the time; of the others most are little, or whole vectors, which
-  // reduce.strided and reduce.contiguous read.
+  // reduce.strided and reduce.contiguous read. Of short rows before one R mode these are slower too: of 176
+  // problems of 2 to 16 columns of 16 to 200 elements, 8 and 128 MB (H100), this is chosen for 146, of which 137 took 0.38 to 1.02 of the time of the best
+  // other row, nine up to 1.19.
   static bool suits(const Problem &p, const Device &) {
     const Mode &fast = p.modes[0];
-    const int64_t outputs = chunk(p) * (p.kept() / periods(p));
-    return fast.extent * bytes_of(p.in[0]) % 16 != 0 && outputs >= 32 && p.bytes() >= 3 << 19;
+    const int64_t outputs = chunk(p) * (p.kept() / periods(p)), row = fast.extent * bytes_of(p.in[0]);
+    const bool much = p.bytes() >= 32 << 20, columns = fast.role == Role::K && p.modes.size() == 3 && !is_arg(p.op);
+    if (p.bytes() < 3 << 19 || outputs < (columns && much && !appends(p) ? 12 : 32)) return false;
+    if (row % 16 != 0 || !columns) return row % 16 != 0;
+    const int64_t n = p.reduced();
+    return much ? row <= 64 && n >= 12 : row <= 32 && n >= 24 && n <= 100;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
