@@ -106,11 +106,13 @@ TEST_CASE("cuda: reductions of tiles on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {3, 250, 37, 2, 3}, {0, 2, 4}, true, runs);
     run_case(rng, c, {16, 96, 50}, {0, 2}, true, runs);
     run_case(rng, c, {9, 33, 20, 11}, {0, 2}, true, runs);
+    run_case(rng, c, {2, 333, 41}, {0, 2}, true, runs);  // more outputs than threads
     // reduce.periods: one R mode and two, tiles of several periods, periods that begin at the same banks
     run_case(rng, c, {3, 5, 1201}, {1}, true, runs);
     run_case(rng, c, {5, 3, 4, 601}, {0, 2}, true, runs);
     for (const auto &[k, n, periods] : {std::tuple{2, 64, 130}, {3, 64, 50}, {8, 21, 90}, {4, 333, 7}}) run_case(rng, c, {k, n, periods}, {1}, true, runs);
   });
+  for (int64_t k : {257, 500}) run_case(rng, cases[5], {2, k, 61}, {0, 2}, true, runs);  // of bytes on the emulated library too, whose tiles are small
   report_of("reduce", runs, {"reduce.tiles", "reduce.periods"});
 }
 

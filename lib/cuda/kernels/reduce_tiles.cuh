@@ -148,9 +148,9 @@ struct reduce_tiles {
     constexpr int I = N - 1 - int(sizeof...(R));
     return (kStaged >> I & 1 ? tile_room(most * int(sizeof(T))) : 0) + room_for_all(Types<R...>{}, most);
   }
-  // Output t of `here` in thread t: what `groups` groups have of its row put together, one group's `count` states after another's, by as many
-  // threads an output as there are, a power of two.
-  TCU_DEVICE static State fold(State *states, int here, int width, int groups, int count) {
+  // Output first + t of `here` from the first on in thread t: what `groups` groups have of its row put together, one group's `count` states after
+  // another's, by as many threads an output as there are, a power of two.
+  TCU_DEVICE static State fold(State *states, int first, int here, int width, int groups, int count) {
     int lanes = 32;
 #pragma unroll 1
     while (lanes * here > kThreads) lanes /= 2;
@@ -161,7 +161,7 @@ struct reduce_tiles {
 #pragma unroll 2
       for (int i = lane; i < groups * width; i += lanes) {
         const int group = i / width;
-        mine = F::combine(mine, states[group * count + output * width + (i - group * width)]);
+        mine = F::combine(mine, states[group * count + (first + output) * width + (i - group * width)]);
       }
     }
 #pragma unroll 1
@@ -247,14 +247,17 @@ struct reduce_tiles {
         if (const int at = place + i / V * p.lanes * V + i % V; at < count)
           states[group * count + at] = in_row(p, s[i / V][i % V], at - at / width * width, along);
     }
-    State mine = fold(states, here, width, groups, count);
-    if (split > 1) {
-      int outputs = 1;
+    int outputs = 1;
 #pragma unroll 1
-      while (outputs < each) outputs *= 2;
-      if (!Strided::combine_parts(p, mine, outputs, cell, int(part), states)) return;
+    while (outputs < each && outputs < kThreads) outputs *= 2;
+    const Index batches = Index((each - 1) / kThreads + 1);  // of outputs, one a thread
+#pragma unroll 1
+    for (int batch = 0; batch * kThreads < here; ++batch) {
+      const int at = batch * kThreads, some = here - at < kThreads ? here - at : kThreads;
+      State mine = fold(states, at, some, width, groups, count);
+      if (!Strided::combine_parts(p, mine, outputs, cell * batches + batch, int(part), states)) continue;
+      if (t < some) store_result<F, Out>(p, out + (at + t) * Index(p.mode[0].out), mine, p.folded);
     }
-    if (t < here) store_result<F, Out>(p, out + t * Index(p.mode[0].out), mine, p.folded);
   }
 };
 
@@ -278,6 +281,7 @@ struct ReduceTiles {
 #endif
   static constexpr int kLeastStep = kStep / 4;  // the same where steps are many: of fewer outputs parts are sooner put together
   static constexpr int kWord = 8;               // bytes that a thread reads at once
+  static constexpr int kOutputs = 4 * kThreads;  // of a block
   struct Shape {
     int64_t width, each, steps, at_once, turns, cells;  // turns: tiles of a cell
     unsigned staged;                                    // the inputs that are copied
@@ -319,9 +323,10 @@ struct ReduceTiles {
     for (int m = rows + 1; m < p.modes.size(); ++m) in_16 &= p.modes[m].stride[dense] * size % 16 == 0;
     // Outputs whose rows the threads have room for: all of the K mode where a step is one run with the next; or some, in whole words, and
     // where that comes out even in whole lines of memory, which else two blocks read.
-    const int64_t most = std::min<int64_t>({kThreads, kThreads * places_in_tile(state_bytes(p)) / s.width, kRoom / 2 / all});
+    const int64_t room = std::min<int64_t>({kOutputs, kThreads * places_in_tile(state_bytes(p)) / s.width, kRoom / 2 / all});
+    const int64_t most = std::min<int64_t>(room, kThreads);  // where there is a choice
     int64_t unit = 16 / std::gcd(int64_t(16), row);
-    const bool flat = r.stride[dense] == k.extent * s.width && k.extent <= most, ranged = in_16 && most >= std::min(unit, k.extent);
+    const bool flat = r.stride[dense] == k.extent * s.width && k.extent <= room, ranged = in_16 && most >= std::min(unit, k.extent);
     for (int64_t bytes = 32; bytes <= 128; bytes *= 2)
       if (const int64_t whole = bytes / std::gcd(bytes, row); whole <= most && k.extent % whole == 0) unit = whole;
     if (flat && (period <= kLeastStep || !ranged)) {
@@ -395,8 +400,8 @@ struct ReduceTiles {
     }
     c.grid = s.cells * c.split;
     int outputs = 1;
-    while (outputs < s.each) outputs *= 2;
-    ReduceSplit::keep_parts(c, p, s.cells, outputs);
+    while (outputs < s.each && outputs < kThreads) outputs *= 2;
+    ReduceSplit::keep_parts(c, p, s.cells * ceil_div(s.each, kThreads), outputs);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
