@@ -612,7 +612,10 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(row(DType::i8, {49, 64, 30000}) == "reduce.tiles");
   CHECK(row(DType::f32, {7, 250, 14000}) == "reduce.tiles");        // steps that are no words
   CHECK(row(DType::f16, {2, 333, 50000}) == "reduce.tiles");        // and more outputs than threads
-  CHECK(row(DType::f32, {3, 600, 14000}) == "reduce.tiles");
+  CHECK(row(DType::f32, {3, 601, 14000}) == "reduce.tiles");
+  CHECK(row(DType::f32, {3, 601, 1400}) != "reduce.tiles");         // but of little
+  CHECK(row(DType::f32, {8, 64, 65536}) == "reduce.tiles");         // rows of a few vectors, of much
+  CHECK(row(DType::f32, {8, 64, 6553}) != "reduce.tiles");
   CHECK(row(DType::f32, {7, 4001, 1000}) != "reduce.tiles");        // nor can some of their outputs be copied
   CHECK(row(DType::f16, {7, 64, 20, 1000}) == "reduce.tiles");      // again for every output of a slow mode
   CHECK(row(DType::f16, {49, 512, 256}, ReduceOp::argmax) == "reduce.tiles");

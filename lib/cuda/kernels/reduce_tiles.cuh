@@ -7,7 +7,8 @@
 // and what belongs to an output meets at the end only.
 // All inputs that lie as the leading one does, the one with the most elements, are copied (kStaged, a bit each); of the others a thread reads what
 // belongs to its elements: once, if that is the same in every step (kFixed), as of a factor a channel.
-// Tiles go to p.split parts in turn, and the last block puts them together (device/split.cuh).
+// Tiles go to p.split parts in turn, and the last block puts them together (device/split.cuh): p.chunk of them, where that is fewer, and what
+// these come to the last block of all; for one block reads 16 KB in a microsecond.
 #pragma once
 #include "device/bulk.cuh"
 #include "kernels/reduce_strided.cuh"
@@ -171,6 +172,19 @@ struct reduce_tiles {
     __syncthreads();
     return t < here ? states[t] : F::identity();
   }
+  // As reduce_strided's, of set `set` of `sets` of so many outputs.
+  template <class P>
+  TCU_DEVICE static bool combine_parts(const P &p, State &mine, int outputs, Index sets, Index set, int part, State *shared) {
+    const int split = int(p.split), some = int(p.chunk), groups = (split + some - 1) / some, group = part / some, first = group * some;
+    State *const parts = static_cast<State *>(p.workspace);
+    auto whole = Strided::meet(mine, parts + int64_t(set * split + first) * outputs, outputs, p.zeroed, set * (groups + 1) + group, part - first,
+                               split - first < some ? split - first : some, shared);
+    if (whole.here && groups > 1)
+      whole = Strided::meet(whole.state, parts + int64_t(sets * split + set * groups) * outputs, outputs, p.zeroed, set * (groups + 1) + groups,
+                            group, groups, shared);
+    mine = whole.state;
+    return whole.here;
+  }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -255,7 +269,7 @@ struct reduce_tiles {
     for (int batch = 0; batch * kThreads < here; ++batch) {
       const int at = batch * kThreads, some = here - at < kThreads ? here - at : kThreads;
       State mine = fold(states, at, some, width, groups, count);
-      if (!Strided::combine_parts(p, mine, outputs, cell * batches + batch, int(part), states)) continue;
+      if (split > 1 && !combine_parts(p, mine, outputs, cells * batches, cell * batches + batch, int(part), states)) continue;
       if (t < some) store_result<F, Out>(p, out + (at + t) * Index(p.mode[0].out), mine, p.folded);
     }
   }
@@ -282,6 +296,12 @@ struct ReduceTiles {
   static constexpr int kLeastStep = kStep / 4;  // the same where steps are many: of fewer outputs parts are sooner put together
   static constexpr int kWord = 8;               // bytes that a thread reads at once
   static constexpr int kOutputs = 4 * kThreads;  // of a block
+#if defined(TCU_EMULATOR)
+  static constexpr int kAtOnce = 4 << 10, kTogether = 3;  // so that a small test has parts of parts
+#else
+  static constexpr int kAtOnce = 128 << 10;  // bytes of parts' states that one block reads
+  static constexpr int kTogether = 24;       // parts, where there are more: of 528 as many groups of them
+#endif
   struct Shape {
     int64_t width, each, steps, at_once, turns, cells;  // turns: tiles of a cell
     unsigned staged;                                    // the inputs that are copied
@@ -376,14 +396,19 @@ struct ReduceTiles {
     const Shape s = shape(p);
     const int size = bytes_of(p.dtype(leading_input(p)));
     const int64_t row = s.width * size, tile = s.at_once * s.each * s.width * s.bytes;
+    const int64_t bytes = p.bytes();
+    if (s.each > kThreads && bytes < s.each << 15) return false;  // whose parts are long in being put together
     // Of a few outputs side by side that are no whole vectors and have their elements in several modes: of 21 random problems 20 were faster, 0.27
-    // to 0.96 of the time, one slower, 1.04.
-    if (p.modes[0].role == Role::K)
-      return p.modes.n_of(Role::R) > 1 && size < 8 && p.modes[0].extent * size % 16 != 0 && tile >= 4 << 10 && p.bytes() >= 8 << 20;
+    // to 0.96 of the time, one slower, 1.04. In one mode 35, 63, 201 of float16 took 0.69, 0.96, 0.86 of the time of 64 MB, float32 0.95 to 1.05.
+    if (p.modes[0].role == Role::K) {
+      const bool several = p.modes.n_of(Role::R) > 1, narrow = size == 2 && p.modes.size() == 2 && s.each <= kThreads && bytes >= 64 << 20;
+      return (several || narrow) && size < 8 && p.modes[0].extent * size % 16 != 0 && tile >= 4 << 10 && bytes >= 8 << 20;
+    }
     if (s.steps < 16 || tile < kRoom / 2) return false;
-    if (row % 16 == 0 || size == 8) return row == 16 && p.bytes() >= 16 << 20;
+    // Rows of 32 and 64 bytes, 5 to 333 of them, of 64 and 128 MB: 0.52 to 0.93 of the time of reduce.split.
+    if (row % 16 == 0 || size == 8) return size == 8 ? row == 16 && bytes >= 16 << 20 : row <= 64 && bytes >= int64_t(row == 16 ? 16 : 64) << 20;
     const int least = appends(p) ? (row <= 16 ? 4 : 16) : row <= 40 ? 1 : 8;  // MiB
-    return p.bytes() >= int64_t(least) << 20 && row <= (size == 1 || p.bytes() >= 64 << 20 ? 200 : 132);
+    return bytes >= int64_t(least) << 20 && row <= (size == 1 || bytes >= 64 << 20 ? 200 : 132);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const Shape s = shape(p);
@@ -399,10 +424,19 @@ struct ReduceTiles {
       limit_resident(c, d, 4);  // a fifth is there where the compiler finds 48 registers: 7 x 512 x 28672 float16 82.5 us, without it 76
     }
     c.grid = s.cells * c.split;
-    int outputs = 1;
-    while (outputs < s.each && outputs < kThreads) outputs *= 2;
-    ReduceSplit::keep_parts(c, p, s.cells * ceil_div(s.each, kThreads), outputs);
+    if (c.split > 1) keep_parts(c, p, s);
     return c;
+  }
+  // Room for the parts' states and, where one block would be long in reading them, for what some of them come to.
+  static void keep_parts(LaunchConfig &c, const Problem &p, const Shape &s) {
+    int64_t outputs = 1;
+    while (outputs < s.each && outputs < kThreads) outputs *= 2;
+    const int64_t sets = s.cells * ceil_div(s.each, kThreads), bytes = outputs * state_bytes(p);
+    c.chunk = c.split * bytes > kAtOnce ? kTogether : c.split;
+    const int64_t groups = ceil_div(c.split, c.chunk);
+    c.zeroed_bytes = size_t(counter_bytes(sets * (groups + 1)));
+    c.workspace_bytes = c.zeroed_bytes + size_t(sets * (c.split + groups) * bytes);
+    c.leaves_zero = true;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
     return make_instance(p, "reduce_tiles", {bits_text(staged(p)), shape(p).fixed ? "true" : "false", std::to_string(c.vector)});
