@@ -28,6 +28,7 @@ struct ScanInterleaved {
         if (m.role == Role::K && &m != p.modes.begin() && m.stride[i] != groups(p, n).length) return false;
     return ScanTiles::fit(p, d, groups(p, n)) && ScanTiles::suit(p, d, groups(p, n));
   }
+  // Whether every group begins, in the order of the scan, at 16 bytes of the first input.
   static bool begin_words(const Problem &p, int n) {
     const int word = 16 / bytes_of(p.in[0]);
     const Mode &s = *fastest(p, Role::S);
@@ -64,8 +65,8 @@ struct ScanInterleaved {
     if (lines > 6) return much && steps >= 80 && steps <= 1500;  // for whose sums a thread has hardly registers
     return steps >= 48 || (out == 2 && much);
   }
-  // Not a few lines that a cluster each has sooner. state: bytes of all sums, which cost registers. Of 152 scans (the same; of up to 2^24 steps) that it is chosen for 148 took 0.39 to 1.02 of
-  // the time of the best other row, 0.73 in the mean, and four up to 1.04.
+  // Not a few lines that a cluster each has sooner. state: bytes of all sums, which cost registers. Of 152 scans (the same; of up to 2^24
+  // steps) that it is chosen for 148 took 0.39 to 1.02 of the time of the best other row, 0.73 in the mean, and four up to 1.04.
   static bool suits_parts(const Problem &p, int state, int64_t steps) {
     const int out = bytes_of(p.out);
     const int64_t bytes = p.bytes();

@@ -1,5 +1,5 @@
 // scan.lookback: long lines, cut into tiles, read once; along a contiguous S mode ('S', 'S K') if they are to be fast. scan.interleaved: the
-// same of two lines, four or so whose elements alternate ('K S', 'K S K'), which are as one line of which an element follows on the K-th before it.
+// same of K lines whose elements alternate ('K S', 'K S K'), which below are a line.
 // A block has one tile, in shared memory. It adds the tile up and publishes the sum; learns what comes before the tile; scans it where it
 // lies and writes it. What comes before a tile it does not find out for itself, as in decoupled look-back (Merrill and Garland 2016,
 // "Single-pass Parallel Prefix Scan with Decoupled Look-back"): the first block looks back for all of them. It follows the published
@@ -26,8 +26,8 @@ inline constexpr int kScanBatch = 32;  // one tile for each lane of a warp
 #endif
 inline constexpr int kScanBlock = 128;  // threads; with 256 the same bytes wait for each other longer
 // Vectors of a thread: what keeps 208 bytes a thread in shared memory, so that eight tiles wait on a multiprocessor, and 288, for six, where
-// it holds several operands of an element, so that tiles are not so short that the block that looks back falls behind. Together they have as
-// many elements of each of the interleaved lines.
+// it holds several operands of an element, so that tiles are not so short that the block that looks back falls behind. Of interleaved lines
+// they hold as many elements each.
 TCU_FN constexpr int scan_items(int vector, int element_bytes, bool several, int lines = 1) {
   const int n = (several ? 288 : 208) / (vector * element_bytes);
   int whole = 1;
@@ -40,9 +40,9 @@ TCU_FN constexpr int scan_items(int vector, int element_bytes, bool several, int
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-// A block's tile of a line, or of K interleaved ones, the t-th of line `number`. Places of a line's tiles are counted in the order of the scan, from the line's first
-// element or, p.detail, from the start of the 128 bytes that it is in; in a tile they lie in the order of memory. begin..end-1 of a tile's
-// hold elements.
+// A block's tile of a line, or of K interleaved ones, the t-th of line `number`. Places of a line's tiles are counted in the order of the scan,
+// from the line's first element or, p.detail, from the start of the 128 bytes that it is in; in a tile they lie in the order of memory.
+// begin..end-1 of a tile's hold elements.
 template <class Map, class F, class Out, class Index, int V, int kTile, int K = 1>
 struct LineTile {
   Line<Map, F, Out, Index, V> line;
