@@ -37,6 +37,7 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
       {"rows of every alignment, in parts", {97, 40000 / scale}, 1, false},
       {"one long variance, in parts", {(1 << 21) / scale + 3}, 0, false, TCU_REDUCE_VAR},
       {"few outputs, logarithms in parts", {96, 40000 / scale}, 1, false, TCU_REDUCE_LOGSUMEXP},
+      {"columns by tiles, groups of parts", {emulated() ? 201 : 701, 20000 / scale}, 1, false, TCU_REDUCE_SUM, "reduce.tiles"},
       {"one long sum on tensor cores, in parts", {(1 << 21) / scale + 3}, 0, false, TCU_REDUCE_SUM, "reduce.tcu.segmented"},
       {"a sum each for a block", {5000 / scale, 200}, 0, false},
       {"one long scan", {(1 << 20) / scale + 1}, 0, true},
@@ -44,6 +45,8 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
       {"scans across", {1000, 700 / scale}, 1, true},
       {"few long scans across", {24, 60000 / scale}, 1, true},
       {"scans across, tile by tile", {emulated() ? 200 : 4096, emulated() ? 100 : 4096}, 1, true, TCU_REDUCE_SUM, "scan.columns"},
+      {"long interleaved lines", {3, 400000 / scale}, 1, true},
+      {"groups of interleaved lines", {3, 100, 3000 / scale}, 1, true, TCU_REDUCE_SUM, "scan.interleaved"},
   };
   const Stream own, other;
   const int64_t load = (1 << 22) / scale;
