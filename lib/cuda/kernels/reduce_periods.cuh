@@ -1,8 +1,8 @@
 // reduce.periods: outputs of a few elements that lie between each other's, the same again and again ('K R K', 'R K R K'): the columns of
 // many small matrices, sums over the middle of three short modes.
 // A block copies p.detail periods, of some outputs each, to shared memory at once (device/bulk.cuh); a thread has an output, whose elements
-// it finds there by one or two R modes. Where many periods begin at the same banks of shared memory, the threads of each begin a step further on
-// than those of the one before, and come to their first elements last.
+// it finds there by one or two R modes. kAround: many periods begin at the same banks of shared memory, so the threads of each begin a step further
+// on than those of the one before, and come to their first elements last.
 #pragma once
 #include "device/append.cuh"
 #include "device/bulk.cuh"
@@ -11,16 +11,16 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index>
+template <class Map, class Op, class Acc, class Out, class Index, bool kAround>
 struct reduce_periods {
   using T = first_of<typename Map::Inputs>;
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
   static constexpr int kResident = resident<F, 1>(8), kItems = 4;
-  static_assert(Map::Inputs::size == 1);
+  static_assert(Map::Inputs::size == 1 && !(kAround && F::kPositions));
 
   // n elements from `at` on, `step` from one to the next, whose positions are `weight` apart; kAround: those from the `first` on, and then the others.
-  template <bool kAround, class P>
+  template <class P>
   TCU_DEVICE static void add(const P &p, State (&s)[1], const T *at, int n, int step, int first, Index position, Index weight) {
     Pack<1, typename Map::Inputs> x[kItems];
     Index where[kItems];
@@ -54,17 +54,13 @@ struct reduce_periods {
     const int rows = several ? int(p.mode[3].extent) : 1, apart = several ? int(p.mode[3].in[0]) : 0;
     const Index weight = several ? Index(p.mode[3].weight) : 0;
     const int n = int(r.extent), step = int(r.in[0]);
-    const bool around = !F::kPositions && each <= 4 && period * int(sizeof(T)) % 128 == 0;
 #pragma unroll 1
     for (int i = t; i < here * each; i += kThreads) {
       const int of = int(divide(Index(i), inner.divisor)), k = i - of * each;
       State s[1] = {F::identity()};
 #pragma unroll 1
-      for (int row = 0; row < rows; ++row) {
-        const T *const at = elements + of * period + k * int(inner.in[0]) + row * apart;
-        if (around) add<true>(p, s, at, n, step, of % n, row * weight, Index(r.weight));
-        else add<false>(p, s, at, n, step, 0, row * weight, Index(r.weight));
-      }
+      for (int row = 0; row < rows; ++row)
+        add(p, s, elements + of * period + k * int(inner.in[0]) + row * apart, n, step, kAround ? of % n : 0, row * weight, Index(r.weight));
       store_result<F, Out>(p, (first + of) * Index(outer.out) + k * Index(inner.out), s[0], p.folded);
     }
   }
@@ -116,7 +112,13 @@ struct ReducePeriods {
     c.grid = ceil_div(periods(p), c.detail);
     return c;
   }
-  static Instance instance(const Problem &p, const LaunchConfig &) { return make_instance(p, "reduce_periods"); }
+  // Whether a warp's threads would meet in the banks of shared memory: of periods that are whole lines of them, and have few outputs.
+  static bool around(const Problem &p) {
+    return !is_arg(p.op) && p.modes[0].role == Role::K && p.modes[0].extent <= 4 && period(p) * bytes_of(p.in[0]) % 128 == 0;
+  }
+  static Instance instance(const Problem &p, const LaunchConfig &) {
+    return make_instance(p, "reduce_periods", {around(p) ? "true" : "false"});
+  }
 };
 
 }  // namespace tcu::cuda::rows
