@@ -9,7 +9,7 @@ import papers
 import report
 
 RENAMED = {"reduce.tensor": "reduce.tcu.segmented"}  # rows of the library, by the names that older records have
-NOT_TIMES = ("tune*", "gpu_tests", "sanitizers*", "instructions", "20*")  # 20*: dated copies, of which latest is the newest
+NOT_TIMES = ("tune*", "gpu_tests*", "sanitizers*", "instructions", "20*")  # 20*: dated copies, of which latest is the newest
 
 
 def has_times(name):
