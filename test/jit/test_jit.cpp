@@ -654,6 +654,19 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(columns(DType::f16, {24, 194, 122, 49}) != "reduce.tiles");   // whole vectors
   CHECK(columns(DType::i8, {7, 13, 343, 878}) != "reduce.tiles");     // tiles of a few elements
   CHECK(columns(DType::i8, {35, 1491, 9, 10}) != "reduce.tiles");     // little
+  const auto side_by_side = [](DType d, int64_t n, int64_t steps, ReduceOp op) {
+    Call call;
+    const Problem p = call.tensor(is_arg(op) ? DType::i64 : d, {n, 1}).tensor(d, {n, steps}).expr({Node::input(0)}).reduce(op, {1});
+    Device device = NoBackend().device();
+    device.major = 9, device.processors = 132;
+    return std::string(choose(cuda::registry(), p, device)->name);
+  };
+  CHECK(side_by_side(DType::i8, 10, 3561792, ReduceOp::argmax) == "reduce.tiles");
+  CHECK(side_by_side(DType::i8, 10, 3561792, ReduceOp::max) != "reduce.tiles");
+  CHECK(side_by_side(DType::i8, 10, 356179, ReduceOp::argmax) != "reduce.tiles");
+  CHECK(side_by_side(DType::f16, 35, 1000000, ReduceOp::sum) == "reduce.tiles");
+  CHECK(side_by_side(DType::f16, 64, 1000000, ReduceOp::sum) != "reduce.tiles");
+  CHECK(side_by_side(DType::f32, 35, 1000000, ReduceOp::sum) != "reduce.tiles");
 
   const auto product = [](const Sizes &a, const Sizes &b) {
     Call call;

@@ -93,9 +93,8 @@ struct ReducePeriods {
   static int64_t unit(const Problem &p) { return 16 / std::gcd(int64_t(16), period(p) * bytes_of(p.in[0])); }
   static int64_t chunk(const Problem &p) { return kStagedBytes / (period(p) * bytes_of(p.in[0])) / unit(p) * unit(p); }
   // Of 105 random problems (H100) it was faster in 85, 0.24 to 0.97 of the time; of the others most are little, or whole vectors, which
-  // reduce.strided and reduce.contiguous read. Of short rows before one R mode these are slower too: of 176
-  // problems of 2 to 16 columns of 16 to 200 elements, 8 and 128 MB (H100), this is chosen for 146, of which 137 took 0.38 to 1.02 of the time of the best
-  // other row, nine up to 1.19.
+  // reduce.strided and reduce.contiguous read. Of short rows before one R mode these are slower too: of 176 problems of 2 to 16 columns of 16 to 200
+  // elements, 8 and 128 MB (H100), this is chosen for 146, of which 137 took 0.38 to 1.02 of the time of the best other row, nine up to 1.19.
   static bool suits(const Problem &p, const Device &) {
     const Mode &fast = p.modes[0];
     const int64_t outputs = chunk(p) * (p.kept() / periods(p)), row = fast.extent * bytes_of(p.in[0]);

@@ -293,8 +293,8 @@ struct ReduceTiles {
   static constexpr int kRoom = 16 << 10;  // bytes of a tile, of which a block has two
   static constexpr int kStep = 4 << 10;   // of a step, where there is a choice
 #endif
-  static constexpr int kLeastStep = kStep / 4;  // the same where steps are many: of fewer outputs parts are sooner put together
-  static constexpr int kWord = 8;               // bytes that a thread reads at once
+  static constexpr int kLeastStep = kStep / 4;   // the same where steps are many: of fewer outputs parts are sooner put together
+  static constexpr int kWord = 8;                // bytes that a thread reads at once
   static constexpr int kOutputs = 4 * kThreads;  // of a block
 #if defined(TCU_EMULATOR)
   static constexpr int kAtOnce = 4 << 10, kTogether = 3;  // so that a small test has parts of parts
@@ -349,7 +349,7 @@ struct ReduceTiles {
     const bool flat = r.stride[dense] == k.extent * s.width && k.extent <= room, ranged = in_16 && most >= std::min(unit, k.extent);
     for (int64_t bytes = 32; bytes <= 128; bytes *= 2)
       if (const int64_t whole = bytes / std::gcd(bytes, row); whole <= most && k.extent % whole == 0) unit = whole;
-    if (flat && (period <= kLeastStep || !ranged)) {
+    if (flat && ((period <= kLeastStep && k.extent <= most) || !ranged)) {
       s.each = k.extent;
     } else if (ranged) {
       const int64_t step = std::clamp<int64_t>(kRoom / r.extent, kLeastStep, kStep);
@@ -399,15 +399,18 @@ struct ReduceTiles {
     const int64_t bytes = p.bytes();
     if (s.each > kThreads && bytes < s.each << 15) return false;  // whose parts are long in being put together
     // Of a few outputs side by side that are no whole vectors and have their elements in several modes: of 21 random problems 20 were faster, 0.27
-    // to 0.96 of the time, one slower, 1.04. In one mode 35, 63, 201 of float16 took 0.69, 0.96, 0.86 of the time of 64 MB, float32 0.95 to 1.05.
+    // to 0.96 of the time, one slower, 1.04. In one mode 35, 63, 201 of float16 took 0.69, 0.96, 0.86 of the time of 64 MB, float32 0.95 to 1.05;
+    // positions in 4 and 10 of int8 0.63 and 0.48 (50 and 36 MB), in 38 of float16 0.77.
     if (p.modes[0].role == Role::K) {
-      const bool several = p.modes.n_of(Role::R) > 1, narrow = size == 2 && p.modes.size() == 2 && s.each <= kThreads && bytes >= 64 << 20;
+      const bool several = p.modes.n_of(Role::R) > 1, position = is_arg(p.op);
+      const bool narrow = (size == 2 || (size == 1 && position)) && p.modes.size() == 2 && s.each <= kThreads && bytes >= (position ? 32 : 64) << 20;
       return (several || narrow) && size < 8 && p.modes[0].extent * size % 16 != 0 && tile >= 4 << 10 && bytes >= 8 << 20;
     }
     if (s.steps < 16 || tile < kRoom / 2) return false;
-    // Rows of 32 and 64 bytes, of elements of two and four, 5 to 333 rows, of 64 and 128 MB: 0.52 to 0.93 of the time of reduce.split. (Of bytes
-    // reduce.contiguous is faster: (64,64,64,1024) over 1 and 3 89 us, by this 104.)
-    const bool vectors = row <= 64 && (size == 2 || size == 4) && bytes >= 64 << 20;
+    // Sums in rows of 32 and 64 bytes, of elements of two and four, 5 to 333 rows, of 64 and 128 MB: 0.52 to 0.93 of the time of reduce.split.
+    // (Of bytes reduce.contiguous is faster: (64,64,64,1024) over 1 and 3 89 us, by this 104.)
+    const bool plain = p.n_inputs == 1 && !appends(p) && !is_arg(p.op);
+    const bool vectors = plain && row <= 64 && (size == 2 || size == 4) && bytes >= 64 << 20;
     if (row % 16 == 0 || size == 8) return (row == 16 && bytes >= 16 << 20) || vectors;
     const int least = appends(p) ? (row <= 16 ? 4 : 16) : row <= 40 ? 1 : 8;  // MiB
     return bytes >= int64_t(least) << 20 && row <= (size == 1 || bytes >= 64 << 20 ? 200 : 132);
