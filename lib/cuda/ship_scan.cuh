@@ -34,7 +34,7 @@ struct ShipScan {
     add<scan_staged, V>("scan_staged");
   }
   template <int K>
-  void interleaved() const {
+  void tiles_of() const {  // K interleaved lines, or of one
     add<scan_tiles, K>("scan_tiles"), add<scan_lookback, K>("scan_lookback");
   }
   void all() const {
@@ -48,11 +48,11 @@ struct ShipScan {
       if constexpr (sizeof(Out) >= 4) add<scan_turned, kTurned, 4, true>("scan_turned");
       short_lines<1>();
       if constexpr (kFull > 1) short_lines<kFull>();
-      interleaved<2>();
-      if constexpr (sizeof(Acc) <= 4) interleaved<3>(), interleaved<4>();
+      tiles_of<2>();
+      if constexpr (sizeof(Acc) <= 4) tiles_of<3>(), tiles_of<4>();
     }
     add<scan_cluster, 1>("scan_cluster"), add<scan_cluster, 4>("scan_cluster");
-    interleaved<1>();
+    tiles_of<1>();
   }
 };
 // Products and minima are left to run time.

@@ -28,27 +28,13 @@ struct ScanInterleaved {
         if (m.role == Role::K && &m != p.modes.begin() && m.stride[i] != groups(p, n).length) return false;
     return ScanTiles::fit(p, d, groups(p, n)) && ScanTiles::suit(p, d, groups(p, n));
   }
-  // Whether every group begins, in the order of the scan, at 16 bytes of the first input.
-  static bool begin_words(const Problem &p, int n) {
-    const int word = 16 / bytes_of(p.in[0]);
-    const Mode &s = *fastest(p, Role::S);
-    bool all = p.alignment[1] >= 4 && (!p.scan.reverse || s.extent * n % word == 0);
-    for (const Mode &m : p.modes) all &= &m == &s || &m == p.modes.begin() || m.stride[1] % word == 0;
-    return all;
-  }
   // Whether a thread of a tile of a long group begins with the first line.
   static bool in_turn(const Problem &p, int n) {
-    return begin_words(p, n) || (vector_of(p, true) % n == 0 && starts_aligned(p, 0, 1, n));
-  }
-  // Tiles of a long group.
-  static int64_t parts(const Problem &p, int n) {
-    return ceil_div(groups(p, n).length + 8 * vector_of(p, true) - 1, ScanLookback::tile(p, n));
+    return ScanLookback::lines_aligned(p, n) || (vector_of(p, true) % n == 0 && starts_aligned(p, 0, 1, n));
   }
   static bool accepts(const Problem &p, const Device &d) {
     const int n = p.empty() ? 0 : lines(p);
-    if (n == 0 || by_tiles(p, d, n)) return n > 0;
-    return !p.reads_out && in_turn(p, n) && groups(p, n).length > ScanLookback::kLongBytes * vector_of(p, true) / 16 &&
-           parts(p, n) * p.kept() < INT32_MAX / 2 && ScanLookback::tile(p, n) * tile_bytes(p) <= d.shared_bytes - 2048 && d.processors > 1;
+    return n > 0 && (by_tiles(p, d, n) || (!p.reads_out && in_turn(p, n) && ScanLookback::fits(p, d, 16, n)));
   }
   static bool suits(const Problem &p, const Device &d) {
     const int n = lines(p);
@@ -78,7 +64,7 @@ struct ScanInterleaved {
     const int n = lines(p);
     LaunchConfig c;
     if (by_tiles(p, d, n)) c = ScanTiles::launch(p, d, groups(p, n)), c.variant = 1;
-    else c = ScanLookback::launch(p, d, parts(p, n), n, !begin_words(p, n));
+    else c = ScanLookback::launch(p, d, n);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {

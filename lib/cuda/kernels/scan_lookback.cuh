@@ -265,18 +265,23 @@ struct ScanLookback {
     const int v = vector_of(p, true), element = tile_bytes(p);
     return int64_t(kScanBlock) * v * scan_items(v, element, element > bytes_of(p.out), lines);
   }
-  // Whether the scan of every line begins at 16 bytes of the first input. (Asking a line where it begins costs 0.6 us a tile.)
-  static bool lines_aligned(const Problem &p) {
-    const Mode *const s = fastest(p, Role::S);
-    const int word = 16 / bytes_of(p.in[0]), mode = int(s - p.modes.begin());
-    return starts_aligned(p, mode, 1, word) && (!p.scan.reverse || s->extent % word == 0);
+  // Whether the scan of every line, or group of `lines` interleaved ones, begins at 16 bytes of the first input. (Asking where costs 0.6 us a tile.)
+  static bool lines_aligned(const Problem &p, int lines = 1) {
+    const Mode &s = *fastest(p, Role::S);
+    const int word = 16 / bytes_of(p.in[0]);
+    bool all = p.alignment[1] >= 4 && (!p.scan.reverse || s.extent * lines % word == 0);
+    for (const Mode &m : p.modes) all &= &m == &s || (lines > 1 && &m == p.modes.begin()) || m.stride[1] % word == 0;
+    return all;
   }
-  // Tiles of a line, wherever in 128 bytes it begins.
-  static int64_t parts(const Problem &p) { return ceil_div(fastest(p, Role::S)->extent + 8 * vector_of(p, true) - 1, tile(p)); }
-  static bool accepts(const Problem &p, const Device &d) {
-    const int64_t size = tile(p), least = kLongBytes * vector_of(p, true) / (ScanLines::accepts(p, d) ? 16 : 64);
-    return fastest(p, Role::S)->extent > least && parts(p) * p.kept() < INT32_MAX / 2 && size * tile_bytes(p) <= d.shared_bytes - 2048 &&
-           d.processors > 1;
+  // Tiles of a line, or a group, wherever in 128 bytes it begins.
+  static int64_t parts(const Problem &p, int lines = 1) {
+    return ceil_div(fastest(p, Role::S)->extent * lines + 8 * vector_of(p, true) - 1, tile(p, lines));
+  }
+  static bool accepts(const Problem &p, const Device &d) { return fits(p, d, ScanLines::accepts(p, d) ? 16 : 64); }
+  // Whether lines, or groups, are longer than kLongBytes of the widest operand, or 16 / share of that.
+  static bool fits(const Problem &p, const Device &d, int share, int lines = 1) {
+    return fastest(p, Role::S)->extent * lines > kLongBytes * vector_of(p, true) / share && parts(p, lines) * (p.kept() / lines) < INT32_MAX / 2 &&
+           tile(p, lines) * tile_bytes(p) <= d.shared_bytes - 2048 && d.processors > 1;
   }
   // Where there are many lines of two or three tiles, of float32, a warp for each waits for nobody (H200, 2^14 lines of 2^14: 547 us by
   // scan.lines, 565 by this).
@@ -286,18 +291,17 @@ struct ScanLookback {
     const bool by_four = p.n_inputs == 1 && bytes_of(p.in[0]) == 4 && bytes_of(p.out) == 4;
     return !by_four || parts(p) > 3 || p.kept() < int64_t(d.processors) * 16;
   }
-  static LaunchConfig configure(const Problem &p, const Device &d) {
-    return launch(p, d, parts(p), 1, !lines_aligned(p));
-  }
-  // For so many tiles of each line, or of `lines` interleaved ones, and the block that looks back; apart: they begin anywhere in 16 bytes.
-  static LaunchConfig launch(const Problem &p, const Device &d, int64_t parts, int lines, bool apart) {
+  static LaunchConfig configure(const Problem &p, const Device &d) { return launch(p, d, 1); }
+  static LaunchConfig launch(const Problem &p, const Device &d, int lines) {
     LaunchConfig c;
-    c.block = kScanBlock, c.vector = vector_of(p, true), c.chunk = tile(p, lines), c.split = parts, c.detail = apart;
+    c.block = kScanBlock, c.vector = vector_of(p, true), c.chunk = tile(p, lines);
+    c.split = parts(p, lines), c.detail = !lines_aligned(p, lines);
     c.shared_bytes = int(c.chunk * tile_bytes(p));
     make_room(c, p.kept() / lines, lines * scan_state_bytes(p));
     begin_apart(c, d);
     return c;
   }
+  // For c.split tiles of each of so many lines, or groups, and the block that looks back.
   static void make_room(LaunchConfig &c, int64_t lines, int state_bytes) {
     c.grid = c.split * lines + 1;
     c.leaves_zero = true;
