@@ -107,6 +107,12 @@ TEST_CASE("cuda: reductions of tiles on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {16, 96, 50}, {0, 2}, true, runs);
     run_case(rng, c, {9, 33, 20, 11}, {0, 2}, true, runs);
     run_case(rng, c, {2, 333, 41}, {0, 2}, true, runs);  // more outputs than threads
+    // and with outputs within a row: all rows of a step and some of them, several modes in a row and outside, more outputs than threads
+    run_case(rng, c, {7, 7, 16, 130}, {1, 3}, true, runs);
+    run_case(rng, c, {3, 5, 96, 33}, {1, 3}, support::chance(rng, 50), runs);
+    run_case(rng, c, {5, 3, 2, 16, 40, 3}, {1, 3, 5}, false, runs);
+    run_case(rng, c, {8, 2, 6, 48, 5, 2}, {1, 4}, true, runs);
+    run_case(rng, c, {2, 3, 160, 51}, {1, 3}, true, runs);
     // reduce.periods: one R mode and two, tiles of several periods, periods that begin at the same banks
     run_case(rng, c, {3, 5, 1201}, {1}, true, runs);
     run_case(rng, c, {5, 3, 4, 601}, {0, 2}, true, runs);
@@ -340,11 +346,13 @@ TEST_CASE("cuda: reductions of products of rows that begin anywhere", "[cuda][re
   std::vector<int> runs;
   // -1: none; 0: the second factor is the same along a row
   for (int64_t gap : api::emulated() ? std::vector<int64_t>{-1, 0, 1} : std::vector<int64_t>{-1, 0, 1, 2, 4})
-    for (const Sizes &extents : {Sizes{64, 9, 5}, Sizes{67, 31, 3}, Sizes{7, 11, 40}, Sizes{16, 2100, 2}})
-      for (const std::vector<int32_t> &dims : {std::vector<int32_t>{1}, {0}, {0, 2}, {1, 2}}) {
+    for (const Sizes &extents : {Sizes{64, 9, 5}, Sizes{67, 31, 3}, Sizes{7, 11, 40}, Sizes{3, 700, 2}, Sizes{16, 2100, 2}, Sizes{5, 6, 16, 40}})
+      for (const std::vector<int32_t> &dims : {std::vector<int32_t>{1}, {0}, {0, 2}, {1, 2}, {1, 3}}) {
+        if (dims.back() >= int32_t(extents.size())) continue;
         const Sizes kept = kept_of(extents, dims);
         Sizes room = extents;
         room[0] = gap > 0 ? room[0] + gap : gap == 0 ? 1 : room[0];
+        if (gap == 0 && room.size() > 3) room[3] = 1;
         const bool swapped = support::chance(rng, 50);
         Tensor a(rng, TCU_FLOAT32, extents, false, true), out(rng, TCU_FLOAT32, kept, false, true);
         Tensor b(rng, gap < 0 ? TCU_FLOAT32 : TCU_FLOAT16, room, false, true);
