@@ -1,4 +1,4 @@
-// reduce.small (variant 2): segments of any length that lie one after another in memory ('R K', or 'K' where a segment is one
+// reduce.small (variant 2): segments of any length that lie one after another in memory, of every input ('R K', or 'K' where a segment is one
 // element). A block copies p.detail segments to shared memory at once (device/bulk.cuh), and p.lanes threads (a power of two up to a
 // warp) fold each of them from there: how long a segment is, and where it starts, the memory does not notice.
 #pragma once
@@ -7,10 +7,20 @@
 
 namespace tcu::cuda {
 inline constexpr int kStagedBytes = 16 << 10;  // of a block
+// The same of each of several inputs.
+TCU_FN constexpr int staged_bytes(int inputs) { return inputs <= 2 ? kStagedBytes : 2 * kStagedBytes / inputs / 16 * 16; }
 }  // namespace tcu::cuda
 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
+
+// Where the first element of a tile of every input lies in shared memory.
+template <class Inputs> struct Staged;
+template <> struct Staged<Types<>> {};
+template <class T, class... R> struct Staged<Types<T, R...>> {
+  const T *first;
+  Staged<Types<R...>> rest;
+};
 
 // Elements from a multiple of 16 bytes on, copied to shared memory by all threads of a block, to the same place of 128 bytes; where they lie there.
 template <class T>
@@ -26,41 +36,75 @@ TCU_DEVICE const T *stage(uint4 *lines, const T *from, int count, bool floods) {
 
 template <class Map, class Op, class Acc, class Out, class Index>
 struct reduce_staged {
-  using T = first_of<typename Map::Inputs>;
+  using Inputs = typename Map::Inputs;
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
-  static constexpr int V = kVector<Types<T>>, kResident = resident<F, 1>(8);
+  static constexpr int V = kVector<Inputs>, N = Inputs::size, kResident = resident<F, 1>(8);
+  static constexpr int kLines = staged_bytes(N) / 16 + 7;  // of an input
 
-  // A lane's part of the segment at `from`, in words of W elements or, where it is not so many times W long, of fewer.
+  template <int W>
+  TCU_DEVICE static void read(Pack<W, Types<>> &, const Staged<Types<>> &, int) {}
+  template <int W, class T, class... R>
+  TCU_DEVICE static void read(Pack<W, Types<T, R...>> &x, const Staged<Types<T, R...>> &from, int at) {
+    x.first = Raw<T, W>::staged(from.first + at);
+    read(x.rest, from.rest, at);
+  }
+  // A lane's part of the segment that begins at element `first`, in words of W elements or, where it is not so many times W long, of fewer.
   template <int W, class P>
-  TCU_DEVICE static State fold(const P &p, const T *from, int extent, int lane, int lanes) {
+  TCU_DEVICE static State fold(const P &p, const Staged<Inputs> &from, int first, int extent, int lane, int lanes) {
     if constexpr (W > 1)
-      if (extent % W) return fold<W / 2>(p, from, extent, lane, lanes);
+      if (extent % W) return fold<W / 2>(p, from, first, extent, lane, lanes);
     State s[states_of_one<F, Map, W>()];
 #pragma unroll
     for (State &one : s) one = F::identity();
 #pragma unroll 2
     for (int i = lane * W; i < extent; i += lanes * W) {
-      Pack<W, Types<T>> x;
-      x.first = Raw<T, W>::staged(from + i);
+      Pack<W, Inputs> x;
+      read(x, from, first + i);
       append_vector<F, Map, true>(p, s, x, Index(0), Index(i));
     }
     return combine_all<F>(s);
   }
+  // Several inputs, waited for together.
+  template <int I, class P>
+  TCU_DEVICE static void fetch(Staged<Types<>> &, const Arrival &, const P &, uint4 *, Index, int) {}
+  template <int I, class P, class T, class... R>
+  TCU_DEVICE static void fetch(Staged<Types<T, R...>> &to, const Arrival &arrival, const P &p, uint4 *lines, Index first, int count) {
+    const T *const from = static_cast<const T *>(p.in[I]) + first;
+    T *const room = reinterpret_cast<T *>(lines + (reinterpret_cast<uint64_t>(from) / 16 & 7));
+    const int t = int(threadIdx.x), whole = count / V * V;
+    arrival.fetch(room, from, whole * int(sizeof(T)));
+    if (t < count - whole) room[whole + t] = from[whole + t];
+    to.first = room;
+    fetch<I + 1>(to.rest, arrival, p, lines + kLines, first, count);
+  }
+  template <class P>
+  TCU_DEVICE static Staged<Inputs> stage_all(const P &p, uint4 *lines, Index first, int count) {
+    Staged<Inputs> to;
+    if constexpr (N == 1) {
+      to.first = stage(lines, static_cast<const first_of<Inputs> *>(p.in[0]) + first, count, p.floods());
+    } else {
+      TCU_SHARED(uint64_t, barrier, 1);
+      const Arrival arrival(barrier);
+      fetch<0>(to, arrival, p, lines, first, count);
+      arrival.wait();
+    }
+    return to;
+  }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED_LINES(uint4, lines, kStagedBytes / 16 + 7);
+    TCU_SHARED_LINES(uint4, lines, N * kLines);
     const int t = int(threadIdx.x), lanes = p.lanes, groups = quotient(kThreads, lanes), lane = remainder(t, lanes);
     const Index kept = Index(p.kept), extent = Index(p.folded), chunk = Index(p.detail);
     const Index first = Index(blockIdx.x) * chunk;
     const int here = int(kept - first < chunk ? kept - first : chunk), count = here * int(extent);
-    const T *const elements = stage(lines, static_cast<const T *>(p.in[0]) + first * extent, count, p.floods());
+    const Staged<Inputs> elements = stage_all(p, lines, first * extent, count);
 #pragma unroll 1
     for (int base = 0; base < here; base += groups) {
       const int segment = base + quotient(t, lanes);
       State s = F::identity();
-      if (segment < here) s = fold<V>(p, elements + segment * int(extent), int(extent), lane, lanes);
+      if (segment < here) s = fold<V>(p, elements, segment * int(extent), int(extent), lane, lanes);
       s = combine_group<F>(s, lanes, static_cast<State *>(nullptr));
       if (segment < here && lane == 0) store_result<F, Out>(p, (first + segment) * Index(p.mode[0].out), s, p.folded);
     }
@@ -76,13 +120,21 @@ struct reduce_staged {
 namespace tcu::cuda::rows {
 
 struct ReduceStaged {
-  // Segments of one input, one after another, the first at a multiple of 16 bytes.
+  // Segments one after another, the first at a multiple of 16 bytes, of every input.
   static bool in_line(const Problem &p) {
-    if (p.n_inputs != 1 || p.modes.n_of(Role::K) != 1 || p.modes.n_of(Role::R) > 1 || (1 << p.alignment[1]) < 16) return false;
+    if (p.n_inputs == 0 || p.modes.n_of(Role::K) != 1 || p.modes.n_of(Role::R) > 1) return false;
     const Mode *const r = fastest(p, Role::R);
-    return (!r || r->stride[1] == 1) && fastest(p, Role::K)->stride[1] == p.reduced();
+    for (int k = 1; k <= p.n_inputs; ++k) {
+      if ((1 << p.alignment[k]) < 16 || bytes_of(p.dtype(k)) != bytes_of(p.dtype(1))) return false;
+      if ((r && r->stride[k] != 1) || fastest(p, Role::K)->stride[k] != p.reduced()) return false;
+    }
+    return true;
   }
-  static bool accepts(const Problem &p) { return in_line(p) && p.reduced() * 16 <= kStagedBytes; }
+  // Of a tile that a block has room for.
+  static int64_t segments(const Problem &p) {
+    return p.n_inputs == 0 || p.reduced() == 0 ? 0 : staged_bytes(p.n_inputs) / 16 / p.reduced() * vector_of(p, false);
+  }
+  static bool accepts(const Problem &p) { return in_line(p) && segments(p) > 0; }
   // Whether what is read once may drive the results out of the L2 cache: where it cannot hold them, or they are many for what is read.
   static bool floods(const Problem &p, const Device &d) {
     return p.kept() * bytes_of(p.out) > d.l2_bytes / 3 || p.reduced() * bytes_of(p.in[0]) < 16 * bytes_of(p.out);
@@ -94,7 +146,9 @@ struct ReduceStaged {
     c.block = kThreads, c.vector = int(v), c.lanes = 1;
     const int64_t word = std::min<int64_t>(extent & -extent, v);
     while (c.lanes < 32 && (word == 1 ? 16 : 8) * c.lanes * word <= extent) c.lanes *= 2;
-    c.detail = int(kStagedBytes / 16 / extent * v);  // a tile starts on a vector
+    int64_t each = segments(p);  // a tile starts on a vector
+    while (each > v && ceil_div(p.kept(), each) < 8 * d.processors) each = ceil_div(each / 2, v) * v;
+    c.detail = int(each);
     c.grid = ceil_div(p.kept(), c.detail);
     return c;
   }

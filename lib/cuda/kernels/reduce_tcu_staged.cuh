@@ -125,7 +125,7 @@ namespace tcu::cuda::rows {
 
 struct ReduceTcuStaged {
   static bool accepts(const Problem &p, const Device &d) {
-    if (p.modes.n_of(Role::R) != 1 || !ReduceStaged::in_line(p) || bytes_of(p.in[0]) > 2) return false;
+    if (p.n_inputs != 1 || p.modes.n_of(Role::R) != 1 || !ReduceStaged::in_line(p) || bytes_of(p.in[0]) > 2) return false;
     return segment_bytes(p) >= 16 && segment_bytes(p) <= kTcuStagedMost && on_tensor_cores(p, d);
   }
   // What is read as fast wherever it begins, on an H200: 2^28 float16 in segments of 33, 129, 257, 1025 took 182, 209, 215, 179 us on
