@@ -148,6 +148,10 @@ TEST_CASE("cuda: permuted tensors of up to seven modes on every kernel", "[cuda]
   run_case(rng, nullptr, oracle::first, 1, TCU_FLOAT16, TCU_FLOAT16, {3, 90, 70}, true, runs, 0, Order::shuffled);
   run_case(rng, nullptr, oracle::first, 1, TCU_FLOAT32, TCU_FLOAT32, {1021, 3}, true, runs, 0, Order::reversed);
   run_case(rng, nullptr, oracle::first, 1, TCU_FLOAT32, TCU_FLOAT32, {5, 3001}, true, runs, 0, Order::reversed);
+  // rows that begin anywhere in words, in tensors that do and in views
+  for (tcu_dtype_t d : {TCU_FLOAT16, TCU_INT8, TCU_FLOAT32})
+    for (const Sizes &extents : {Sizes{17, 31, 23}, Sizes{333, 70}, Sizes{7, 7, 40, 9}, Sizes{3, 30, 31, 5}, Sizes{65, 3, 127}, Sizes{197, 195, 2}})
+      for (bool plain : {true, false}) run_case(rng, nullptr, oracle::first, 1, d, d, extents, plain, runs, 0, plain ? Order::reversed : Order::shuffled);
   const auto names = kernels("broadcast");
   const auto of = [&](const char *name) { return runs[size_t(std::find(names.begin(), names.end(), name) - names.begin())]; };
   if (api::drawn_as_written()) CHECK(of("broadcast.permute") >= repeats(100) / 4);

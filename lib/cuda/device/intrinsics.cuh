@@ -144,9 +144,13 @@ class SharedElements {
   TCU_DEVICE explicit SharedElements(void *elements) : from(static_cast<char *>(elements)) {}
   TCU_DEVICE SharedElements beyond(int bytes) const { return SharedElements(from + bytes); }
   template <class T>
-  TCU_DEVICE void put(int byte, const T &x) const { *reinterpret_cast<T *>(from + byte) = x; }
+  TCU_DEVICE void put(int byte, const T &x) const {
+    *reinterpret_cast<word_t<T, 1> *>(from + byte) = __builtin_bit_cast(word_t<T, 1>, x);
+  }
   template <class T>
-  TCU_DEVICE T get(int byte) const { return *reinterpret_cast<const T *>(from + byte); }
+  TCU_DEVICE T get(int byte) const {
+    return __builtin_bit_cast(T, *reinterpret_cast<const word_t<T, 1> *>(from + byte));
+  }
 #endif
 };
 // A word of global memory, read here and now: the compiler would put a load of its own behind the condition under which it is used, and
