@@ -654,6 +654,20 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(columns(DType::f16, {24, 194, 122, 49}) != "reduce.tiles");   // whole vectors
   CHECK(columns(DType::i8, {7, 13, 343, 878}) != "reduce.tiles");     // tiles of a few elements
   CHECK(columns(DType::i8, {35, 1491, 9, 10}) != "reduce.tiles");     // little
+  const auto between = [](DType d, const Sizes &extents, ReduceOp op = ReduceOp::sum) {  // over the second and fourth of four dimensions
+    Call call;
+    const Problem p = call.tensor(is_arg(op) ? DType::i64 : d, {extents[0], 1, extents[2], 1}).tensor(d, extents).expr({Node::input(0)}).reduce(op, {1, 3});
+    Device device = NoBackend().device();
+    device.major = 9, device.processors = 132;
+    return std::string(choose(cuda::registry(), p, device)->name);
+  };
+  for (ReduceOp op : {ReduceOp::sum, ReduceOp::argmax, ReduceOp::var}) CHECK(between(DType::f16, {7, 7, 2048, 640}, op) == "reduce.tiles");
+  CHECK(between(DType::f32, {3, 224, 224, 430}) == "reduce.tiles");
+  CHECK(between(DType::f32, {8, 7, 64, 18724}) == "reduce.tiles");      // whole vectors, of few outputs
+  CHECK(between(DType::f32, {8, 7, 2048, 640}) != "reduce.tiles");      // and of many
+  CHECK(between(DType::f16, {64, 7, 64, 2340}) != "reduce.tiles");      // rows that are lines
+  CHECK(between(DType::f16, {7, 7, 2048, 10}) != "reduce.tiles");       // few steps
+  CHECK(between(DType::f32, {17, 31, 61, 2039}) != "reduce.tiles");     // steps that begin anywhere and are no tile
   const auto side_by_side = [](DType d, int64_t n, int64_t steps, ReduceOp op) {
     Call call;
     const Problem p = call.tensor(is_arg(op) ? DType::i64 : d, {n, 1}).tensor(d, {n, steps}).expr({Node::input(0)}).reduce(op, {1});
@@ -667,6 +681,9 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(side_by_side(DType::f16, 35, 1000000, ReduceOp::sum) == "reduce.tiles");
   CHECK(side_by_side(DType::f16, 64, 1000000, ReduceOp::sum) != "reduce.tiles");
   CHECK(side_by_side(DType::f32, 35, 1000000, ReduceOp::sum) != "reduce.tiles");
+  CHECK(side_by_side(DType::f32, 77, 862400, ReduceOp::logsumexp) == "reduce.tiles");
+  CHECK(down(DType::f16, {169, 384, 990}) == "reduce.tiles");  // rows that others follow, too long to copy
+  CHECK(down(DType::f16, {34, 180, 10272}) != "reduce.tiles");
 
   const auto product = [](const Sizes &a, const Sizes &b) {
     Call call;
@@ -681,6 +698,32 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
     CHECK(product(all, factor) == "reduce.tiles");
     CHECK(product(factor, all) == "reduce.tiles");
   }
+}
+
+TEST_CASE("rows: permuted tensors of short modes") {
+  // order: of the input's modes in memory, from 1 on
+  const auto row = [](DType d, const Sizes &extents, const std::vector<int> &order) {
+    Sizes strides(extents.size());
+    int64_t step = 1;
+    for (int m : order) strides[size_t(m - 1)] = step, step *= extents[size_t(m - 1)];
+    Call call;
+    const Problem p = call.tensor(d, extents).tensor(d, extents, strides).expr({Node::input(0)}).map();
+    Device device = NoBackend().device();
+    device.major = 9, device.processors = 132;
+    return std::string(choose(cuda::registry(), p, device)->name);
+  };
+  // what out's neighbours read of a sector is far from each other in out
+  CHECK(row(DType::f16, {3, 224, 224, 430}, {3, 2, 4, 1}) == "broadcast.permute");
+  CHECK(row(DType::f16, {28, 28, 512, 160}, {3, 1, 4, 2}) == "broadcast.permute");
+  CHECK(row(DType::f32, {5, 5, 16, 163840}, {4, 2, 3, 1}) == "broadcast.permute");
+  CHECK(row(DType::f16, {7, 7, 2048, 640}, {3, 2, 4, 1}) != "broadcast.permute");   // or near
+  CHECK(row(DType::f16, {3, 224, 224, 16}, {3, 2, 4, 1}) != "broadcast.permute");   // or little
+  // tiles that would be read in single elements, of what the first cache has
+  for (DType d : {DType::f16, DType::i8}) CHECK(row(d, {64, 197, 12, 440}, {2, 4, 3, 1}) != "broadcast.transpose");
+  CHECK(row(DType::f16, {96, 55, 55, 220}, {2, 4, 3, 1}) != "broadcast.transpose");
+  CHECK(row(DType::f32, {64, 197, 12, 440}, {2, 4, 3, 1}) == "broadcast.transpose");
+  CHECK(row(DType::f16, {64, 192, 12, 440}, {2, 4, 3, 1}) == "broadcast.transpose");  // in words
+  CHECK(row(DType::f16, {513, 513, 257}, {2, 1, 3}) == "broadcast.transpose");
 }
 
 TEST_CASE("rows: inputs that lie across out, and across each other") {

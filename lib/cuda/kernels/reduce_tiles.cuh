@@ -295,7 +295,9 @@ struct reduce_tiles {
 #include <bit>
 #include <numeric>
 
+#include "kernels/reduce_channels.cuh"
 #include "kernels/reduce_split.cuh"
+#include "kernels/reduce_staged.cuh"
 
 namespace tcu::cuda::rows {
 
@@ -419,7 +421,7 @@ struct ReduceTiles {
     if (s.each * s.within > kThreads && bytes < (s.each * s.within) << 15) return false;  // whose parts are long in being put together
     // Of a few outputs side by side that are no whole vectors and have their elements in several modes: of 21 random problems 20 were faster, 0.27
     // to 0.96 of the time, one slower, 1.04. In one mode 35, 63, 201 of float16 took 0.69, 0.96, 0.86 of the time of 64 MB, float32 0.95 to 1.05;
-    // positions in 4 and 10 of int8 0.63 and 0.48 (50 and 36 MB), in 38 of float16 0.77.
+    // positions in 4 and 10 of int8 0.63 and 0.48 (50 and 36 MB), in 38 of float16 0.77; logsumexp in 77, 169, 197 of float32 0.67, 0.74, 0.84.
     // Of some outputs in a row, 348 pinned problems of 128 and 256 MB (2 to 64 outputs, 3 to 112 of them deep, 64 and 512 rows): rows of outputs that
     // are no whole vectors took 0.33 to 0.85 of the best other time; those that are 0.9 to 1.06.
     if (s.within > 1) {
@@ -428,9 +430,13 @@ struct ReduceTiles {
       return fits && s.steps >= 16 && tile >= kRoom / 2 && bytes >= 8 << 20;
     }
     if (p.modes[0].role == Role::K) {
-      const bool several = p.modes.n_of(Role::R) > 1, position = is_arg(p.op);
-      const bool narrow = (size == 2 || (size == 1 && position)) && p.modes.size() == 2 && s.each <= kThreads && bytes >= (position ? 32 : 64) << 20;
-      return (several || narrow) && size < 8 && p.modes[0].extent * size % 16 != 0 && tile >= 4 << 10 && bytes >= 8 << 20;
+      const bool several = p.modes.n_of(Role::R) > 1, position = is_arg(p.op), few = s.each <= kThreads && bytes >= (position ? 32 : 64) << 20;
+      const bool narrow = (size == 2 || (size == 1 && position) || appends(p)) && p.modes.size() == 2 && few;
+      // And that others follow, where no other row copies them: 169 of 384 float16 0.79, products of two 0.73, of 3 and 17 0.5 and 0.89; 197 0.96.
+      const int64_t k = p.modes[0].extent;
+      const bool alone = p.n_inputs > 1 || (k > kMostChannels && k * s.steps * size > kStagedBytes);
+      const bool short_rows = size == 2 && p.modes.size() == 3 && few && alone && s.steps >= 128 && k <= 200;
+      return (several || narrow || short_rows) && size < 8 && k * size % 16 != 0 && tile >= 4 << 10 && bytes >= 8 << 20;
     }
     if (s.steps < 16 || tile < kRoom / 2) return false;
     // Sums in rows of 32 and 64 bytes, of elements of two and four, 5 to 333 rows, of 64 and 128 MB: 0.52 to 0.93 of the time of reduce.split.
