@@ -319,11 +319,13 @@ struct ReduceTiles {
   static constexpr int kTogether = 24;       // parts, where there are more: of 528 as many groups of them
 #endif
   struct Shape {
-    int64_t within, width, each, steps, at_once, turns, cells;  // outputs and elements of a row, rows of a block; turns: tiles of a cell
-    unsigned staged;                                    // the inputs that are copied
-    int bytes;                                          // of these, of an element
-    bool fixed;                                         // the other inputs are the same in every step
-    int vector;                                         // elements that a thread reads at once
+    int64_t within, width;                 // outputs and elements of a row
+    int64_t each;                          // rows of a block
+    int64_t steps, at_once, turns, cells;  // turns: tiles of a cell
+    unsigned staged;                       // the inputs that are copied
+    int bytes;                             // of these, of an element
+    bool fixed;                            // the other inputs are the same in every step
+    int vector;                            // elements that a thread reads at once
   };
   // The inputs that lie as the leading one does, of as many bytes.
   static unsigned staged(const Problem &p) {
