@@ -425,8 +425,8 @@ struct ReduceTiles {
     // Of a few outputs side by side that are no whole vectors and have their elements in several modes: of 21 random problems 20 were faster, 0.27
     // to 0.96 of the time, one slower, 1.04. In one mode 35, 63, 201 of float16 took 0.69, 0.96, 0.86 of the time of 64 MB, float32 0.95 to 1.05;
     // positions in 4 and 10 of int8 0.63 and 0.48 (50 and 36 MB), in 38 of float16 0.77; logsumexp in 77, 169, 197 of float32 0.67, 0.74, 0.84.
-    // Of some outputs in a row, 348 pinned problems of 128 and 256 MB (2 to 64 outputs, 3 to 112 of them deep, 64 and 512 rows): rows of outputs that
-    // are no whole vectors took 0.33 to 0.85 of the best other time; those that are 0.9 to 1.06.
+    // Of some outputs in a row, 240 pinned sums of 128 and 256 MB (2 to 64 outputs, 3 to 112 deep, 64 and 512 rows): rows of outputs that are no whole
+    // vectors took 0.33 to 0.79 of the best other time (132); those that are 0.9 to 1.13.
     if (s.within > 1) {
       const int64_t bytes_within = s.within * size;
       const bool fits = bytes_within % 16 != 0 ? bytes_within < 128 : bytes_within <= 32 && p.kept() <= 2048;
