@@ -123,7 +123,7 @@ struct ReduceStaged {
 #if defined(TCU_EMULATOR)
   static constexpr int64_t kMuch = 32 << 10;  // so that a small test has smaller tiles
 #else
-  static constexpr int64_t kMuch = 8 << 20;  // bytes of a problem
+  static constexpr int64_t kMuch = 15 << 20;  // bytes of a problem
 #endif
   // Segments one after another, the first at a multiple of 16 bytes, of every input.
   static bool in_line(const Problem &p) {
@@ -140,8 +140,8 @@ struct ReduceStaged {
     return p.n_inputs == 0 || p.reduced() == 0 ? 0 : staged_bytes(p.n_inputs) / 16 / p.reduced() * vector_of(p, false);
   }
   static bool accepts(const Problem &p) { return in_line(p) && segments(p) > 0; }
-  // The same, or fewer where so a multiprocessor has eight tiles, of 8 KB: while one is waited for others are added up. Of 8 to 32 MB these took 0.72
-  // to 0.95 of the time of the largest (H100, 43 problems), of 4 MB up to 1.2. A tile starts on a vector.
+  // The same, or fewer where so a multiprocessor has eight tiles, of 8 KB: while one is waited for others are added up. Of 16 MB 43 problems took 0.76
+  // to 1.01 of the time of the largest, the middle 0.86, of 32 MB 34 took 0.89 to 1.02 (H100); of 8 MB and less up to 1.3. A tile starts on a vector.
   static int64_t tile(const Problem &p, const Device &d) {
     const int64_t v = vector_of(p, false), segment = p.reduced() * p.n_inputs * bytes_of(p.in[0]);
     int64_t each = segments(p);
