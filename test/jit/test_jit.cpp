@@ -223,6 +223,13 @@ bool skipped() {
   return true;
 }
 
+// The row that the planner takes on such a card.
+std::string chosen(const Problem &p, int major = 9, int processors = 132) {
+  Device device = NoBackend().device();
+  device.major = major, device.processors = processors;
+  return choose(cuda::registry(), p, device)->name;
+}
+
 }  // namespace
 
 TEST_CASE("jit: every embedded header compiles alone [nvrtc]") {
@@ -429,9 +436,7 @@ TEST_CASE("rows: a cluster's lines are those that all begin at once, on a device
   const auto row_along = [](int dim, DType d, const Sizes &extents, int major, int processors) {
     Call call;
     const Problem p = call.tensor(d, extents).tensor(d, extents).expr({Node::input(0)}).scan(ReduceOp::sum, dim, {});
-    Device device = NoBackend().device();
-    device.major = major, device.processors = processors;
-    return std::string(choose(cuda::registry(), p, device)->name);
+    return chosen(p, major, processors);
   };
   const auto row = [&](DType d, const Sizes &extents, int major = 9, int processors = 132) { return row_along(0, d, extents, major, processors); };
   const auto across = [&](DType d, const Sizes &extents, int major = 9) { return row_along(1, d, extents, major, 132); };
@@ -482,9 +487,7 @@ TEST_CASE("rows: scans of a few lines whose elements alternate") {
     if (strides.empty()) call.tensor(d, extents);
     else call.tensor(d, extents, strides);
     const Problem p = call.expr({Node::input(0)}).scan(ReduceOp::sum, 1, {});
-    Device device = NoBackend().device();
-    device.major = 9, device.processors = 132;
-    return std::string(choose(cuda::registry(), p, device)->name);
+    return chosen(p);
   };
   for (const DType d : {DType::f16, DType::f32, DType::f64}) CHECK(row(d, {2, 1 << 20}) == "scan.interleaved");
   CHECK(row(DType::f16, {3, 100000}) == "scan.interleaved");
@@ -513,9 +516,7 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
   const auto row = [](DType d, const Sizes &extents, const Sizes &in, int dim, int major = 9) {
     Call call;
     const Problem p = call.tensor(d, extents).tensor(d, extents, in).expr({Node::input(0)}).scan(ReduceOp::sum, dim, {});
-    Device device = NoBackend().device();
-    device.major = major, device.processors = 132;
-    return std::string(choose(cuda::registry(), p, device)->name);
+    return chosen(p, major);
   };
   // a line is a row of out, and lies across in the input
   CHECK(row(DType::i32, {15, 40981}, {40983, 1}, 0) == "scan.copied");
@@ -579,9 +580,7 @@ TEST_CASE("rows: reductions between the few channels of many elements") {
     kept[1] = 1;
     Call call;
     const Problem p = call.tensor(d, kept).tensor(d, extents).expr({Node::input(0)}).reduce(ReduceOp::sum, {1});
-    Device device = NoBackend().device();
-    device.major = 9, device.processors = 132;
-    return std::string(choose(cuda::registry(), p, device)->name);
+    return chosen(p);
   };
   CHECK(row(DType::f32, {3, 50176, 256}) == "reduce.channels");
   CHECK(row(DType::f16, {2, 8192, 1024}) == "reduce.channels");
@@ -601,9 +600,7 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
     kept[0] = kept[2] = 1;
     Call call;
     const Problem p = call.tensor(is_arg(op) ? DType::i64 : d, kept).tensor(d, extents).expr({Node::input(0)}).reduce(op, {0, 2});
-    Device device = NoBackend().device();
-    device.major = 9, device.processors = 132;
-    return std::string(choose(cuda::registry(), p, device)->name);
+    return chosen(p);
   };
   CHECK(row(DType::f16, {7, 512, 7000}) == "reduce.tiles");
   CHECK(row(DType::f16, {49, 512, 256}) == "reduce.tiles");
@@ -629,9 +626,7 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   const auto down = [](DType d, const Sizes &extents, ReduceOp op = ReduceOp::sum) {  // over the second dimension of three
     Call call;
     const Problem p = call.tensor(d, {extents[0], 1, extents[2]}).tensor(d, extents).expr({Node::input(0)}).reduce(op, {1});
-    Device device = NoBackend().device();
-    device.major = 9, device.processors = 132;
-    return std::string(choose(cuda::registry(), p, device)->name);
+    return chosen(p);
   };
   CHECK(down(DType::f16, {2, 64, 524288}) == "reduce.periods");
   CHECK(down(DType::f32, {3, 333, 33588}) == "reduce.periods");              // twelve outputs of a tile
@@ -642,25 +637,18 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(down(DType::f16, {8, 200, 1300}) != "reduce.periods");
   CHECK(down(DType::f32, {32, 64, 16384}) != "reduce.periods");
 
-  const auto columns = [](DType d, const Sizes &extents) {  // of a few outputs side by side
-    Call call;
-    const Problem p = call.tensor(d, {extents[0], 1, extents[2], 1}).tensor(d, extents).expr({Node::input(0)}).reduce(ReduceOp::max, {1, 3});
-    Device device = NoBackend().device();
-    device.major = 9, device.processors = 132;
-    return std::string(choose(cuda::registry(), p, device)->name);
-  };
-  CHECK(columns(DType::i8, {35, 1491, 9, 40}) == "reduce.tiles");
-  CHECK(columns(DType::f16, {26, 194, 122, 49}) == "reduce.tiles");
-  CHECK(columns(DType::f16, {24, 194, 122, 49}) != "reduce.tiles");   // whole vectors
-  CHECK(columns(DType::i8, {7, 13, 343, 878}) != "reduce.tiles");     // tiles of a few elements
-  CHECK(columns(DType::i8, {35, 1491, 9, 10}) != "reduce.tiles");     // little
   const auto between = [](DType d, const Sizes &extents, ReduceOp op = ReduceOp::sum) {  // over the second and fourth of four dimensions
     Call call;
     const Problem p = call.tensor(is_arg(op) ? DType::i64 : d, {extents[0], 1, extents[2], 1}).tensor(d, extents).expr({Node::input(0)}).reduce(op, {1, 3});
-    Device device = NoBackend().device();
-    device.major = 9, device.processors = 132;
-    return std::string(choose(cuda::registry(), p, device)->name);
+    return chosen(p);
   };
+  // of a few outputs side by side
+  CHECK(between(DType::i8, {35, 1491, 9, 40}, ReduceOp::max) == "reduce.tiles");
+  CHECK(between(DType::f16, {26, 194, 122, 49}, ReduceOp::max) == "reduce.tiles");
+  CHECK(between(DType::f16, {24, 194, 122, 49}, ReduceOp::max) != "reduce.tiles");   // whole vectors
+  CHECK(between(DType::i8, {7, 13, 343, 878}, ReduceOp::max) != "reduce.tiles");     // tiles of a few elements
+  CHECK(between(DType::i8, {35, 1491, 9, 10}, ReduceOp::max) != "reduce.tiles");     // little
+  // of a few outputs within each row
   for (ReduceOp op : {ReduceOp::sum, ReduceOp::argmax, ReduceOp::var}) CHECK(between(DType::f16, {7, 7, 2048, 640}, op) == "reduce.tiles");
   CHECK(between(DType::f32, {3, 224, 224, 430}) == "reduce.tiles");
   CHECK(between(DType::f32, {8, 7, 64, 18724}) == "reduce.tiles");      // whole vectors, of few outputs
@@ -671,9 +659,7 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   const auto side_by_side = [](DType d, int64_t n, int64_t steps, ReduceOp op) {
     Call call;
     const Problem p = call.tensor(is_arg(op) ? DType::i64 : d, {n, 1}).tensor(d, {n, steps}).expr({Node::input(0)}).reduce(op, {1});
-    Device device = NoBackend().device();
-    device.major = 9, device.processors = 132;
-    return std::string(choose(cuda::registry(), p, device)->name);
+    return chosen(p);
   };
   CHECK(side_by_side(DType::i8, 10, 3561792, ReduceOp::argmax) == "reduce.tiles");
   CHECK(side_by_side(DType::i8, 10, 3561792, ReduceOp::max) != "reduce.tiles");
@@ -689,9 +675,7 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
     Call call;
     const Problem p = call.tensor(DType::f16, {1, 512, 1}).tensor(DType::f16, a).tensor(DType::f16, b)
                           .expr({Node::input(0), Node::input(1), Node::op(Op::mul)}).reduce(ReduceOp::sum, {0, 2});
-    Device device = NoBackend().device();
-    device.major = 9, device.processors = 132;
-    return std::string(choose(cuda::registry(), p, device)->name);
+    return chosen(p);
   };
   const Sizes all{49, 512, 4096};
   for (const Sizes &factor : {all, {1, 512, 1}, {49, 1, 1}, {49, 512, 1}, {1, 1, 4096}}) {
@@ -708,9 +692,7 @@ TEST_CASE("rows: permuted tensors of short modes") {
     for (int m : order) strides[size_t(m - 1)] = step, step *= extents[size_t(m - 1)];
     Call call;
     const Problem p = call.tensor(d, extents).tensor(d, extents, strides).expr({Node::input(0)}).map();
-    Device device = NoBackend().device();
-    device.major = 9, device.processors = 132;
-    return std::string(choose(cuda::registry(), p, device)->name);
+    return chosen(p);
   };
   // what out's neighbours read of a sector is far from each other in out
   CHECK(row(DType::f16, {3, 224, 224, 430}, {3, 2, 4, 1}) == "broadcast.permute");
@@ -732,9 +714,7 @@ TEST_CASE("rows: inputs that lie across out, and across each other") {
     const Problem p = call.tensor(d, extents).tensor(d, extents, a).tensor(other, extents, b).expr({Node::input(0), Node::input(1), Node::op(Op::add)}).map();
     Problem asked = p;
     asked.in_place = in_place;
-    Device device = NoBackend().device();
-    device.major = 9, device.processors = 132;
-    return std::string(choose(cuda::registry(), asked, device)->name);
+    return chosen(asked);
   };
   const Sizes cube{256, 300, 200}, last{60000, 200, 1}, middle{300, 1, 76800};
   CHECK(row(DType::f32, DType::f32, cube, last, middle, false) == "broadcast.copied");
