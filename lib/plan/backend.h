@@ -34,6 +34,8 @@ struct LaunchConfig {
   int cluster = 1;        // blocks that begin together and reach each other's shared memory
   int64_t split = 1;      // parts that one output's elements are cut into
   int64_t chunk = 0;      // elements, or rows of them, in such a part; with split 1 kernels are given all there are
+  int together = 1;       // parts that one block puts together, a power of two: all, or a group of them
+  int groups = 0;         // such groups, where there are several
   int vector = 1;         // elements of one access
   int lanes = 1;          // threads that work together on one output, or one line
   int detail = 0;         // what else the kernel is told

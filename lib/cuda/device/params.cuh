@@ -97,6 +97,7 @@ struct Params {
   const void *in[I];          // behind the inputs: of segments the offsets; of a map its results from the third on
   int64_t kept, folded;       // products of the extents: of K modes, of R or S modes
   int64_t split, chunk;       // parts that the folded elements are cut into, and how many of them (or rows) each has
+  int32_t together, groups;   // LaunchConfig's
   int32_t lanes;              // threads that work together
   int32_t detail;             // what the kernel's file says
   int32_t n_kept, n_folded;   // modes: the K modes first, then R or S, each from the fastest to the slowest

@@ -10,7 +10,12 @@
 namespace tcu::cuda::rows {
 
 struct ReduceSplit {
-  static constexpr int64_t kLeast = 4096;      // elements that a part should have, at the least
+  static constexpr int64_t kLeast = 4096;  // elements that a part should have, at the least
+#if defined(TCU_EMULATOR)
+  static constexpr int kTripBytes = 256;  // so that a small test has groups of parts
+#else
+  static constexpr int kTripBytes = kPartBytes * kThreads;  // of the parts' states, what a block that puts them together reads at a time
+#endif
   static bool contiguous(const Problem &p) { return p.modes.size() > 0 && p.modes[0].role == Role::R && reads_along(p, p.modes[0]); }
   // Whether a cell is a tile of outputs, not one.
   static bool tiled(const Problem &p, const Device &d) { return !contiguous(p) && ReduceStrided::accepts(p, d); }
@@ -97,27 +102,45 @@ struct ReduceSplit {
     }
     return busiest > 0 ? best : most;
   }
-  // Of so many parts of a tile at most, as many as let the blocks read its `rows` rows and the last one then the parts' states soonest: these
-  // `trip` at a time, in 0.6 us (H200); those, where one mode is reduced, as many as are in flight in 0.8, but no sooner than the memory gives
-  // them (860 KB in 0.2 us, in as much more as parts are fewer). (Variances of four tiles of 3176 rows of 512 bytes: 132 parts 23.7 us,
-  // 25 of them 11.6.) Else as many whole trips as there are, or nearly.
-  static int64_t balanced(const Problem &p, int64_t most, int64_t trip, int64_t rows) {
-    int64_t best = most / trip * trip * 8 > most * 7 ? most / trip * trip : most;
-    if (p.modes.n_of(Role::R) > 1) return best;
+  // Of so many parts of a tile at most, of so many bytes each, as many as let the blocks read its `rows` rows and then the parts' states soonest:
+  // a trip of these in 0.6 us (H200), and what groups of them come to in as much more; those, where one mode is reduced, as many as are in
+  // flight in 0.8, but no sooner than the memory gives them (860 KB in 0.2 us, in as much more as parts are fewer). (Variances of four tiles of
+  // 3176 rows of 512 bytes: 132 parts 23.7 us, 25 of them 11.6.)
+  static int64_t balanced(const Problem &p, int64_t most, int64_t bytes, int64_t rows) {
+    if (p.modes.n_of(Role::R) > 1) return most;
     const int64_t turn = int64_t(ReduceStrided::in_flight(p)) * kThreads / lanes(p), all = p.bytes() / 860000 * most;
-    const auto takes = [&](int64_t parts) { return std::max(4 * ceil_div(rows, parts * turn), all / parts) + 3 * ceil_div(parts, trip); };
-    for (int64_t parts = (best - 1) / trip * trip; parts > 0; parts -= trip)
+    const int64_t trip = std::max<int64_t>(kTripBytes / bytes, 1);
+    const auto takes = [&](int64_t parts) {
+      const int64_t some = std::min(parts_together(parts, bytes), parts), groups = ceil_div(parts, some);
+      const int64_t trips = ceil_div(some, trip) + (groups > 1 ? 1 + ceil_div(groups, trip) : 0);
+      return std::max(4 * ceil_div(rows, parts * turn), all / parts) + 3 * trips;
+    };
+    int64_t best = most;
+    for (int64_t parts = (most - 1) / trip * trip; parts > 0; parts -= trip)
       if (takes(parts) < takes(best)) best = parts;
     return best;
   }
-  // The workspace of c.split parts of each of n cells: a counter a cell, and of each part `width` states, written one after another
-  // or, where there is one, published.
+  // Parts, of so many of so many bytes each, that one block puts together, a power of two: all, where it reads them in five trips; or as many,
+  // about, as there are groups of them then.
+  static int64_t parts_together(int64_t parts, int64_t bytes) {
+    const bool all = parts * bytes <= 5 * kTripBytes;
+    int64_t some = 1;
+    while (all ? some < parts : 2 * some * some < parts) some *= 2;
+    return some;
+  }
+  // The workspace of c.split parts of each of n cells: a counter a cell, and of each part `width` states, written one after another, the same
+  // of each group of parts, where there are such; or, where there is one state, published.
   static void keep_parts(LaunchConfig &c, const Problem &p, int64_t n, int64_t width, bool published = false) {
     if (c.split <= 1) return;
-    const int64_t parts = n * c.split;
-    c.zeroed_bytes = size_t(counter_bytes(n) + (published ? parts * published_words(state_bytes(p)) * 8 : 0));
-    c.workspace_bytes = c.zeroed_bytes + size_t(published ? 0 : parts * width * state_bytes(p));
+    const int64_t bytes = width * state_bytes(p);
     c.leaves_zero = true;
+    if (published) {
+      c.workspace_bytes = c.zeroed_bytes = size_t(counter_bytes(n) + n * c.split * published_words(state_bytes(p)) * 8);
+      return;
+    }
+    c.together = int(parts_together(c.split, bytes)), c.groups = c.together < c.split ? int(ceil_div(c.split, c.together)) : 0;
+    c.zeroed_bytes = size_t(counter_bytes(n * (1 + c.groups)));
+    c.workspace_bytes = c.zeroed_bytes + size_t(n * (c.split + c.groups) * bytes);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
@@ -149,8 +172,8 @@ struct ReduceSplit {
     const int64_t n = cells(p, d);
     const int64_t most = std::clamp<int64_t>(units * elements / kLeast, 1, std::max<int64_t>(units, 1));
     int64_t parts = parts_for(n, busy(p, d), most);
-    if (tiled(p, d)) parts = balanced(p, parts, std::max<int64_t>(kPartBytes * kThreads / (width * state_bytes(p)), 1), units);
-    c.chunk = turn > 0 && n <= 16 && units >= 2 * turn * parts ? turn : ceil_div(units, parts);
+    if (tiled(p, d)) parts = balanced(p, parts, width * state_bytes(p), units);
+    c.chunk = turn > 0 && units >= 2 * turn * parts ? turn : ceil_div(units, parts);
     c.split = c.variant == 3 || c.variant == 4 ? parts : std::min(parts, ceil_div(units, c.chunk));
     c.grid = std::min<int64_t>(n * c.split, INT32_MAX);
     keep_parts(c, p, n, width, !tiled(p, d));

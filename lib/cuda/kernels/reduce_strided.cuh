@@ -192,10 +192,11 @@ struct reduce_strided {
   // The parts of a tile of `width` outputs as one, in a fixed order: `mine` is thread t's of output t, of this part and then of all.
   // False in the blocks that have no more to do.
   template <class P>
-  TCU_DEVICE static bool combine_parts(const P &p, State &mine, int width, Index tile, int part, State *shared) {
+  TCU_DEVICE static bool combine_parts(const P &p, State &mine, int width, int64_t tile, int part, State *shared) {
     const int split = int(p.split);
     if (split == 1) return true;
-    const Whole whole = meet(mine, static_cast<State *>(p.workspace) + tile * split * width, width, p.zeroed, tile, part, split, shared);
+    State *const parts = static_cast<State *>(p.workspace) + tile * (split + p.groups) * width;
+    const Whole whole = meet(mine, parts, width, p.zeroed, tile * (1 + p.groups), part, split, p.together, p.groups, shared);
     mine = whole.state;
     return whole.here;
   }
@@ -203,25 +204,33 @@ struct reduce_strided {
     State state;
     bool here;
   };
-  // A function of its own: its registers would else be taken from the loop that reads the rows, where a load then waits for another.
-  TCU_APART static Whole meet(State mine, State *parts, int width, void *tickets, int64_t tile, int part, int split, State *shared) {
-    const int t = int(threadIdx.x);
-    if (t < width) parts[part * width + t] = mine;
-    if (!is_last(tickets, tile, split)) return {mine, false};
-    mine = F::identity();
-    const int rows = split > kParts ? quotient(kThreads, width) : 1, step = rows * width, n = split * width;
-    const int last = n - width + remainder(t, width);
+  // parts: the tile's, and behind them its groups'; from `ticket` on the groups' and that of all. A function of its own: its registers would
+  // else be taken from the loop that reads the rows, where a load then waits for another.
+  TCU_APART static Whole meet(State mine, State *parts, int width, void *tickets, int64_t ticket, int part, int split, int together, int groups,
+                              State *shared) {
+    const int t = int(threadIdx.x), group = quotient(part, together), first = group * together;
+    State *those = parts + first * width;  // of a group, or of all groups
+    int n = split - first < together ? split - first : together, own = part - first, level = group;
 #pragma unroll 1
-    for (int at = remainder(t, step); at < n; at += kParts * step) {
-      State left[kParts];
+    for (;;) {
+      if (t < width) those[own * width + t] = mine;
+      if (!is_last(tickets, ticket + level, n)) return {mine, false};
+      mine = F::identity();
+      const int rows = n > kParts ? quotient(kThreads, width) : 1, step = rows * width, count = n * width;
+      const int last = count - width + remainder(t, width);
+#pragma unroll 1
+      for (int at = remainder(t, step); at < count; at += kParts * step) {
+        State left[kParts];
 #pragma unroll
-      for (int k = 0; k < kParts; ++k) left[k] = parts[unsigned(at + k * step < last ? at + k * step : last)];
+        for (int k = 0; k < kParts; ++k) left[k] = those[unsigned(at + k * step < last ? at + k * step : last)];
 #pragma unroll
-      for (int k = 0; k < kParts; ++k)
-        if (at + k * step < n) mine = F::combine(mine, left[k]);
+        for (int k = 0; k < kParts; ++k)
+          if (at + k * step < count) mine = F::combine(mine, left[k]);
+      }
+      if (rows > 1) mine = fold_rows(mine, width, shared);
+      if (level == groups) return {mine, true};
+      those = parts + split * width, n = groups, own = group, level = groups;
     }
-    if (rows > 1) mine = fold_rows(mine, width, shared);
-    return {mine, true};
   }
 
   template <class P>
@@ -354,11 +363,12 @@ struct ReduceStrided {
     const bool apart = together(p) == 1, brief = blocks == 1 && p.bytes() < 16 << 20;
     const int64_t wide = all * v * bytes_of(p.in[0]) / 512;  // tiles of 512 bytes
     const bool long_parts = blocks == 1 && wide < 64 && p.bytes() >= 64 << 20 && wide * p.bytes() >= 1 << 30 && state_bytes(p) <= 8;
+    const bool little = blocks == 1 && (state_bytes(p) > 8 ? p.bytes() < 256 << 20 : wide < 8 && p.bytes() < 64 << 20);
     int bytes = v, least = apart && long_parts ? 512 : 128;
     for (int k = 1; k <= p.n_inputs; ++k) {
       bytes = std::max(bytes, v * bytes_of(p.in[k - 1]));
       for (int m = 1; m < p.modes.size(); ++m)
-        if (apart && !brief && p.modes[m].stride[k] * bytes_of(p.in[k - 1]) % 128) least = 512;
+        if (apart && !brief && p.modes[m].stride[k] * bytes_of(p.in[k - 1]) % 128) least = little ? 256 : 512;
     }
     int lanes = 1;
     const auto wanted = [&] {

@@ -8,8 +8,7 @@
 // and what belongs to an output meets at the end only.
 // All inputs that lie as the leading one does, the one with the most elements, are copied (kStaged, a bit each); of the others a thread reads what
 // belongs to its elements: once, if that is the same in every step (kFixed), as of a factor a channel.
-// Tiles go to p.split parts in turn, and the last block puts them together (device/split.cuh): p.chunk of them, where that is fewer, and what
-// these come to the last block of all; for one block reads 16 KB in a microsecond.
+// Tiles go to p.split parts in turn, and the last block puts them together (combine_parts of reduce_strided).
 #pragma once
 #include "device/bulk.cuh"
 #include "kernels/reduce_strided.cuh"
@@ -180,20 +179,6 @@ struct reduce_tiles {
     __syncthreads();
     return t < here ? states[t] : F::identity();
   }
-  // As reduce_strided's, of set `set` of `sets` of so many outputs.
-  template <class P>
-  TCU_DEVICE static bool combine_parts(const P &p, State &mine, int outputs, Index sets, Index set, int part, State *shared) {
-    const int split = int(p.split), some = int(p.chunk), groups = (split + some - 1) / some, group = part / some, first = group * some;
-    State *const parts = static_cast<State *>(p.workspace);
-    auto whole = Strided::meet(mine, parts + int64_t(set * split + first) * outputs, outputs, p.zeroed, set * (groups + 1) + group, part - first,
-                               split - first < some ? split - first : some, shared);
-    if (whole.here && groups > 1)
-      whole = Strided::meet(whole.state, parts + int64_t(sets * split + set * groups) * outputs, outputs, p.zeroed, set * (groups + 1) + groups,
-                            group, groups, shared);
-    mine = whole.state;
-    return whole.here;
-  }
-
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_DYNAMIC_SHARED(Slot, shared);
@@ -281,7 +266,7 @@ struct reduce_tiles {
     for (int batch = 0; batch * kThreads < here * inner; ++batch) {
       const int at = batch * kThreads, some = here * inner - at < kThreads ? here * inner - at : kThreads;
       State mine = fold(states, at, some, width, inner, groups, count);
-      if (split > 1 && !combine_parts(p, mine, outputs, cells * batches, cell * batches + batch, int(part), states)) continue;
+      if (!Strided::combine_parts(p, mine, outputs, int64_t(cell) * batches + batch, int(part), states)) continue;
       if (t >= some) continue;
       const int row = (at + t) / inner, in_row = at + t - row * inner;
       store_result<F, Out>(p, out + row * Index(p.mode[kRows].out) + in_row * Index(p.mode[0].out), mine, p.folded);
@@ -312,12 +297,6 @@ struct ReduceTiles {
   static constexpr int kLeastStep = kStep / 4;   // the same where steps are many: of fewer outputs parts are sooner put together
   static constexpr int kWord = 8;                // bytes that a thread reads at once
   static constexpr int kOutputs = 4 * kThreads;  // of a block
-#if defined(TCU_EMULATOR)
-  static constexpr int kAtOnce = 4 << 10, kTogether = 3;  // so that a small test has parts of parts
-#else
-  static constexpr int kAtOnce = 128 << 10;  // bytes of parts' states that one block reads
-  static constexpr int kTogether = 24;       // parts, where there are more: of 528 as many groups of them
-#endif
   struct Shape {
     int64_t within, width;                 // outputs and elements of a row
     int64_t each;                          // rows of a block
@@ -464,19 +443,10 @@ struct ReduceTiles {
       limit_resident(c, d, 4);  // a fifth is there where the compiler finds 48 registers: 7 x 512 x 28672 float16 82.5 us, without it 76
     }
     c.grid = s.cells * c.split;
-    if (c.split > 1) keep_parts(c, p, s);
-    return c;
-  }
-  // Room for the parts' states and, where one block would be long in reading them, for what some of them come to.
-  static void keep_parts(LaunchConfig &c, const Problem &p, const Shape &s) {
     int64_t outputs = 1;
     while (outputs < s.each * s.within && outputs < kThreads) outputs *= 2;
-    const int64_t sets = s.cells * ceil_div(s.each * s.within, kThreads), bytes = outputs * state_bytes(p);
-    c.chunk = c.split * bytes > kAtOnce ? kTogether : c.split;
-    const int64_t groups = ceil_div(c.split, c.chunk);
-    c.zeroed_bytes = size_t(counter_bytes(sets * (groups + 1)));
-    c.workspace_bytes = c.zeroed_bytes + size_t(sets * (c.split + groups) * bytes);
-    c.leaves_zero = true;
+    ReduceSplit::keep_parts(c, p, s.cells * ceil_div(s.each * s.within, kThreads), outputs);
+    return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
     const Shape s = shape(p);
