@@ -667,7 +667,15 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(side_by_side(DType::f16, 35, 1000000, ReduceOp::sum) == "reduce.tiles");
   CHECK(side_by_side(DType::f16, 64, 1000000, ReduceOp::sum) != "reduce.tiles");
   CHECK(side_by_side(DType::f32, 35, 1000000, ReduceOp::sum) != "reduce.tiles");
-  CHECK(side_by_side(DType::f32, 77, 862400, ReduceOp::logsumexp) == "reduce.tiles");
+  CHECK(side_by_side(DType::f16, 35, 300000, ReduceOp::sum) != "reduce.tiles");        // of little
+  CHECK(side_by_side(DType::f16, 129, 387596, ReduceOp::sum) == "reduce.shifted");     // rows of eight vectors and more
+  CHECK(side_by_side(DType::f32, 129, 193798, ReduceOp::sum) == "reduce.shifted");
+  CHECK(side_by_side(DType::f32, 129, 62015, ReduceOp::sum) == "reduce.split");        // which the caches hold
+  CHECK(side_by_side(DType::f32, 77, 862400, ReduceOp::logsumexp) == "reduce.shifted");
+  CHECK(side_by_side(DType::f16, 333, 48048, ReduceOp::logsumexp) == "reduce.shifted");
+  CHECK(side_by_side(DType::f16, 77, 415584, ReduceOp::var) == "reduce.tiles");        // what takes long to add up
+  CHECK(side_by_side(DType::f16, 333, 150150, ReduceOp::var) == "reduce.shifted");
+  CHECK(side_by_side(DType::f32, 169, 295857, ReduceOp::var) == "reduce.split");
   CHECK(down(DType::f16, {169, 384, 990}) == "reduce.tiles");  // rows that others follow, too long to copy
   CHECK(down(DType::f16, {34, 180, 10272}) != "reduce.tiles");
 

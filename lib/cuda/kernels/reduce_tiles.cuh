@@ -282,7 +282,7 @@ struct reduce_tiles {
 #include <numeric>
 
 #include "kernels/reduce_channels.cuh"
-#include "kernels/reduce_split.cuh"
+#include "kernels/reduce_shifted.cuh"
 #include "kernels/reduce_staged.cuh"
 
 namespace tcu::cuda::rows {
@@ -395,15 +395,16 @@ struct ReduceTiles {
   // single ones of much: these others read as fast. Of the 102 random problems (H100) that it is chosen for it was faster in 86, 0.24 to 1.33
   // of the time; states of several numbers are longer in being put together. Products of two inputs, 61 that it is chosen for: 0.14 to
   // 0.98 of the time.
-  static bool suits(const Problem &p, const Device &) {
+  static bool suits(const Problem &p, const Device &d) {
     const Shape s = shape(p);
     const int size = bytes_of(p.dtype(leading_input(p)));
     const int64_t row = s.width * size, tile = s.at_once * s.each * s.width * s.bytes;
     const int64_t bytes = p.bytes();
     if (s.each * s.within > kThreads && bytes < (s.each * s.within) << 15) return false;  // whose parts are long in being put together
     // Of a few outputs side by side that are no whole vectors and have their elements in several modes: of 21 random problems 20 were faster, 0.27
-    // to 0.96 of the time, one slower, 1.04. In one mode 35, 63, 201 of float16 took 0.69, 0.96, 0.86 of the time of 64 MB, float32 0.95 to 1.05;
-    // positions in 4 and 10 of int8 0.63 and 0.48 (50 and 36 MB), in 38 of float16 0.77; logsumexp in 77, 169, 197 of float32 0.67, 0.74, 0.84.
+    // to 0.96 of the time, one slower, 1.04. In one mode, what reduce.shifted leaves: sums in 33 of float16 0.76 and 0.63 (30 and 100 MB), variances
+    // in 33, 77, 129 of float16 0.72 to 0.86 and 0.60 to 0.69, of float32 0.91, 1.02, 1.15 (100 MB, H100); positions in 4 and 10 of int8 0.63
+    // and 0.48 (50 and 36 MB), in 38 of float16 0.77.
     // Of some outputs in a row, 240 pinned sums of 128 and 256 MB (2 to 64 outputs, 3 to 112 deep, 64 and 512 rows): rows of outputs that are no whole
     // vectors took 0.33 to 0.79 of the best other time (132); those that are 0.9 to 1.13.
     if (s.within > 1) {
@@ -412,10 +413,12 @@ struct ReduceTiles {
       return fits && s.steps >= 16 && tile >= kRoom / 2 && bytes >= 8 << 20;
     }
     if (p.modes[0].role == Role::K) {
-      const bool several = p.modes.n_of(Role::R) > 1, position = is_arg(p.op), few = s.each <= kThreads && bytes >= (position ? 32 : 64) << 20;
-      const bool narrow = (size == 2 || (size == 1 && position) || appends(p)) && p.modes.size() == 2 && few;
+      const bool several = p.modes.n_of(Role::R) > 1, position = is_arg(p.op), few = s.each <= kThreads && bytes >= 64 << 20;
+      const bool shifted = !position && ReduceShifted::accepts(p, d) && ReduceShifted::suits(p, d), variance = appends(p) && state_bytes(p) > 8;
+      const int64_t k = p.modes[0].extent, least = position ? 32 : size == 2 && p.n_inputs == 1 && k > kMostChannels ? 24 : 64;  // MiB
+      const bool narrow = (size == 2 || (size == 1 && position) || (variance ? k <= 100 : appends(p))) && p.modes.size() == 2 && !shifted &&
+                          s.each <= kThreads && bytes >= least << 20;
       // And that others follow, where no other row copies them: 169 of 384 float16 0.79, products of two 0.73, of 3 and 17 0.5 and 0.89; 197 0.96.
-      const int64_t k = p.modes[0].extent;
       const bool alone = p.n_inputs > 1 || (k > kMostChannels && k * s.steps * size > kStagedBytes);
       const bool short_rows = size == 2 && p.modes.size() == 3 && few && alone && s.steps >= 128 && k <= 200;
       return (several || narrow || short_rows) && size < 8 && k * size % 16 != 0 && tile >= 4 << 10 && bytes >= 8 << 20;
