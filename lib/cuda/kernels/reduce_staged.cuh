@@ -49,7 +49,22 @@ struct reduce_staged {
     x.first = Raw<T, W>::staged(from.first + at);
     read(x.rest, from.rest, at);
   }
-  // A lane's part of the segment that begins at element `first`, in words of W elements or, where it is not so many times W long, of fewer.
+  // Words of W elements, `step` elements from one to the next, from element i of the segment on: Items at once, then what is left.
+  template <int W, int Items, class P, int S>
+  TCU_DEVICE static void append(const P &p, State (&s)[S], const Staged<Inputs> &from, int first, int i, int extent, int step) {
+#pragma unroll(Items == 1 ? 2 : 1)
+    for (; i + (Items - 1) * step < extent; i += Items * step) {
+      Pack<W, Inputs> x[Items];
+      Index position[Items] = {}, at[Items];
+#pragma unroll
+      for (int k = 0; k < Items; ++k) read(x[k], from, first + i + k * step), at[k] = Index(i + k * step);
+      if constexpr (Items > 1) append_vectors<F, Map, true>(p, s, x, position, at);
+      else append_vector<F, Map, true>(p, s, x[0], position[0], at[0]);
+    }
+    if constexpr (Items > 1) append<W, (Items + 3) / 4>(p, s, from, first, i, extent, step);
+  }
+  // A lane's part of the segment that begins at element `first`, in words of W elements or, where it is not so many times W long, of fewer. States
+  // of several numbers take eight elements in little more time than one.
   template <int W, class P>
   TCU_DEVICE static State fold(const P &p, const Staged<Inputs> &from, int first, int extent, int lane, int lanes) {
     if constexpr (W > 1)
@@ -57,12 +72,9 @@ struct reduce_staged {
     State s[states_of_one<F, Map, W>()];
 #pragma unroll
     for (State &one : s) one = F::identity();
-#pragma unroll 2
-    for (int i = lane * W; i < extent; i += lanes * W) {
-      Pack<W, Inputs> x;
-      read(x, from, first + i);
-      append_vector<F, Map, true>(p, s, x, Index(0), Index(i));
-    }
+    constexpr int kItems = F::kAppends && W < 8 ? 8 / W : 1;
+    if (kItems > 1 && extent < 8) append<W, 1>(p, s, from, first, lane * W, extent, lanes * W);
+    else append<W, kItems>(p, s, from, first, lane * W, extent, lanes * W);
     return combine_all<F>(s);
   }
   // Several inputs, waited for together.

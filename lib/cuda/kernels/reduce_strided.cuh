@@ -363,7 +363,7 @@ struct ReduceStrided {
     const bool apart = together(p) == 1, brief = blocks == 1 && p.bytes() < 16 << 20;
     const int64_t wide = all * v * bytes_of(p.in[0]) / 512;  // tiles of 512 bytes
     const bool long_parts = blocks == 1 && wide < 64 && p.bytes() >= 64 << 20 && wide * p.bytes() >= 1 << 30 && state_bytes(p) <= 8;
-    const bool little = blocks == 1 && (state_bytes(p) > 8 ? p.bytes() < 256 << 20 : wide < 8 && p.bytes() < 64 << 20);
+    const bool little = blocks == 1 && p.modes.size() == 2 && (state_bytes(p) > 8 ? p.bytes() < 256 << 20 : wide < 8 && p.bytes() < 64 << 20);
     int bytes = v, least = apart && long_parts ? 512 : 128;
     for (int k = 1; k <= p.n_inputs; ++k) {
       bytes = std::max(bytes, v * bytes_of(p.in[k - 1]));
