@@ -40,7 +40,8 @@ void fill_and_launch(const Prepared &prepared, const Plan &plan, const LaunchCon
   for (int i = 0; i < p.n_inputs; ++i) to.in[i] = e.at.in[i];
   if (p.family == Family::segmented) to.in[p.n_inputs] = e.at.offsets;
   for (int i = 1; i < p.n_more; ++i) to.in[p.n_inputs + i - 1] = e.at.more[i];
-  to.split = config.split, to.together = config.together, to.groups = config.groups, to.lanes = config.lanes, to.detail = config.detail, to.wave = config.wave, to.apart = config.apart;
+  to.split = config.split, to.together = config.together, to.groups = config.groups;
+  to.lanes = config.lanes, to.detail = config.detail, to.wave = config.wave, to.apart = config.apart;
   to.chunk = to.split > 1 ? config.chunk : to.folded;  // uncut: all of it
   to.flags |= (plan.post != DType::bool_ && !is_one(e.alpha, plan.post) ? kScales : 0) | (config.floods ? kFloods : 0) |
               (config.at_once ? kAtOnce : 0);

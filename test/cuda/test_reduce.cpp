@@ -128,7 +128,7 @@ TEST_CASE("cuda: short segments and rows that are no whole vectors on every kern
   std::vector<int> runs;
   // short segments of whole vectors and not, and rows of them that are shorter than a block is wide
   for_cases(rng, cases, [&](const Case &c) {
-    for (int64_t n : {8, 16, 48, 64, 256, 1024}) run_case(rng, c, {n, 37}, {0}, true, runs);
+    for (int64_t n : {8, 16, 48, 64, 256, 577, 1024}) run_case(rng, c, {n, 37}, {0}, true, runs);
     for (int64_t n : {1, 2, 3, 7, 31, 100}) run_case(rng, c, {n, 700}, {0}, true, runs);
     run_case(rng, c, {112, 5, 9}, {0, 2}, true, runs);
     run_case(rng, c, {3, 600, 5}, {0, 2}, true, runs);

@@ -692,6 +692,21 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   }
 }
 
+TEST_CASE("rows: segments of some hundreds that are no whole vectors") {
+  const auto row = [](DType d, int64_t n, int64_t segments, ReduceOp op) {
+    Call call;
+    const Problem p = call.tensor(d, {1, segments}).tensor(d, {n, segments}).expr({Node::input(0)}).reduce(op, {0});
+    return chosen(p);
+  };
+  CHECK(row(DType::f32, 577, 43327, ReduceOp::sum) == "reduce.small");
+  CHECK(row(DType::f32, 577, 3466, ReduceOp::var) == "reduce.small");
+  CHECK(row(DType::f32, 901, 2219, ReduceOp::sum) == "reduce.contiguous");  // tiles for few multiprocessors
+  CHECK(row(DType::f32, 576, 43327, ReduceOp::sum) == "reduce.contiguous"); // whole vectors
+  CHECK(row(DType::f32, 1025, 20000, ReduceOp::sum) == "reduce.contiguous");
+  CHECK(row(DType::f16, 769, 15604, ReduceOp::var) == "reduce.small");
+  CHECK(row(DType::f16, 769, 5201, ReduceOp::var) == "reduce.contiguous");
+}
+
 TEST_CASE("rows: permuted tensors of short modes") {
   // order: of the input's modes in memory, from 1 on
   const auto row = [](DType d, const Sizes &extents, const std::vector<int> &order) {

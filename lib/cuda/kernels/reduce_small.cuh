@@ -118,9 +118,11 @@ namespace tcu::cuda::rows {
 struct ReduceSmall : ReduceContiguous {
   static constexpr int kItems = 4, kLanes = 32;
   static bool accepts(const Problem &p, const Device &d) {
-    return (ReduceContiguous::accepts(p, d) || ReduceStaged::accepts(p)) && p.reduced() <= kItems * kLanes * vector_of(p, false);
+    const int64_t v = vector_of(p, false), most = kItems * kLanes * v;  // of whole vectors, by lanes
+    if (p.reduced() > most) return ReduceStaged::accepts(p) && p.reduced() % v != 0 && p.reduced() <= 2 * most;
+    return ReduceContiguous::accepts(p, d) || ReduceStaged::accepts(p);
   }
-  static bool suits(const Problem &p, const Device &) {
+  static bool suits(const Problem &p, const Device &d) {
     // Of a few segments of vectors reduce.contiguous has more in flight.
     const bool few = ReduceRows::accepts(p) && (p.kept() == 1 || (p.reduced() >= 64 && p.reduced() * p.kept() < 1 << 18));
     // Element by element is faster. (Six and more of 4 and 8 bytes, in line, are this row's from 1 MiB on: of six random problems it was
@@ -131,6 +133,13 @@ struct ReduceSmall : ReduceContiguous {
     const bool short_work = p.reduced() < 16 && bytes < int64_t(enough) << 20;
     const int modes = p.modes.n_of(Role::R);
     if (modes == 0) return ReduceStaged::accepts(p);
+    // Long ones that are no whole vectors: tiles for all multiprocessors, several times (H100, 513 to 1023 float32 and 577 to 1001 float16 of 8, 24 and
+    // 100 MB: 0.72 to 1.05 of the time of reduce.contiguous in 59, of fewer tiles 0.97 to 1.17 in 13).
+    const int64_t v = vector_of(p, false);
+    if (ReduceStaged::accepts(p) && p.reduced() > 96 * v && p.reduced() % v != 0) {
+      if (p.kept() < 6 * d.processors * ReduceStaged::segments(p)) return false;
+      if (p.reduced() > kItems * kLanes * v && (bytes_of(p.in[0]) != 4 || p.n_inputs > 1 || is_arg(p.op))) return false;
+    }
     // A lane would read here and there: such as are not in line; of 4 MB and more all of less than 64 bytes, but of single bytes (of five random
     // problems reduce.general was faster in all, 0.50 to 0.81 of the time, H100 and H200).
     const bool far = modes == 1 && bytes >= 4 << 20 && bytes_of(p.in[0]) > 1 && p.reduced() * bytes_of(p.in[0]) < 64;

@@ -103,9 +103,9 @@ struct ReduceSplit {
     return busiest > 0 ? best : most;
   }
   // Of so many parts of a tile at most, of so many bytes each, as many as let the blocks read its `rows` rows and then the parts' states soonest:
-  // a trip of these in 0.6 us (H200), and what groups of them come to in as much more; those, where one mode is reduced, as many as are in
-  // flight in 0.8, but no sooner than the memory gives them (860 KB in 0.2 us, in as much more as parts are fewer). (Variances of four tiles of
-  // 3176 rows of 512 bytes: 132 parts 23.7 us, 25 of them 11.6.)
+  // a trip of these in 0.6 us (H200), and so is a second ticket, where there are groups of them; those, where one mode is reduced, as many as
+  // are in flight in 0.8, but no sooner than the memory gives them (860 KB in 0.2 us, in as much more as parts are fewer). (Variances of four
+  // tiles of 3176 rows of 512 bytes, all put together by one block: 132 parts 23.7 us, 25 of them 11.6.)
   static int64_t balanced(const Problem &p, int64_t most, int64_t bytes, int64_t rows) {
     if (p.modes.n_of(Role::R) > 1) return most;
     const int64_t turn = int64_t(ReduceStrided::in_flight(p)) * kThreads / lanes(p), all = p.bytes() / 860000 * most;
@@ -173,8 +173,8 @@ struct ReduceSplit {
     const int64_t most = std::clamp<int64_t>(units * elements / kLeast, 1, std::max<int64_t>(units, 1));
     int64_t parts = parts_for(n, busy(p, d), most);
     if (tiled(p, d)) parts = balanced(p, parts, width * state_bytes(p), units);
-    // Blocks that read neighbours in turn read the faster (H100, 24 of 78 sums and variances of 1000 to 50000 columns 0.96 to 0.99 of the time), but of
-    // several slow modes, or element by element, a turn's beginning costs more.
+    // Blocks that read neighbours in turn read the faster (H100, 54 of 1000 to 50000 columns: 11 took 0.96 to 0.99 of the time, the others as long), but
+    // of several slow modes, or element by element, a turn's beginning costs more.
     const bool turns = n <= 16 || (p.modes.size() == 2 && ReduceStrided::wide(p));
     c.chunk = turn > 0 && turns && units >= 2 * turn * parts ? turn : ceil_div(units, parts);
     c.split = c.variant == 3 || c.variant == 4 ? parts : std::min(parts, ceil_div(units, c.chunk));

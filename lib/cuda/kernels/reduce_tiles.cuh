@@ -413,11 +413,12 @@ struct ReduceTiles {
       return fits && s.steps >= 16 && tile >= kRoom / 2 && bytes >= 8 << 20;
     }
     if (p.modes[0].role == Role::K) {
-      const bool several = p.modes.n_of(Role::R) > 1, position = is_arg(p.op), few = s.each <= kThreads && bytes >= 64 << 20;
+      const int64_t k = p.modes[0].extent, least = is_arg(p.op) ? 32 : 64;  // MiB
+      const bool several = p.modes.n_of(Role::R) > 1, position = is_arg(p.op), few = s.each <= kThreads && bytes >= least << 20;
       const bool shifted = !position && ReduceShifted::accepts(p, d) && ReduceShifted::suits(p, d), variance = appends(p) && state_bytes(p) > 8;
-      const int64_t k = p.modes[0].extent, least = position ? 32 : size == 2 && p.n_inputs == 1 && k > kMostChannels ? 24 : 64;  // MiB
+      const bool early = size == 2 && p.n_inputs == 1 && k > kMostChannels && s.each <= kThreads && bytes >= 24 << 20;
       const bool narrow = (size == 2 || (size == 1 && position) || (variance ? k <= 100 : appends(p))) && p.modes.size() == 2 && !shifted &&
-                          s.each <= kThreads && bytes >= least << 20;
+                          (few || (early && !position));
       // And that others follow, where no other row copies them: 169 of 384 float16 0.79, products of two 0.73, of 3 and 17 0.5 and 0.89; 197 0.96.
       const bool alone = p.n_inputs > 1 || (k > kMostChannels && k * s.steps * size > kStagedBytes);
       const bool short_rows = size == 2 && p.modes.size() == 3 && few && alone && s.steps >= 128 && k <= 200;
