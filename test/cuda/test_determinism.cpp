@@ -37,6 +37,7 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
       {"rows of every alignment, in parts", {97, 40000 / scale}, 1, false},
       {"one long variance, in parts", {(1 << 21) / scale + 3}, 0, false, TCU_REDUCE_VAR},
       {"few outputs, logarithms in parts", {96, 40000 / scale}, 1, false, TCU_REDUCE_LOGSUMEXP},
+      {"few outputs, variances in groups of parts", {200, 40000 / scale}, 1, false, TCU_REDUCE_VAR},
       {"columns by tiles, groups of parts", {emulated() ? 201 : 701, 20000 / scale}, 1, false, TCU_REDUCE_SUM, "reduce.tiles"},
       {"one long sum on tensor cores, in parts", {(1 << 21) / scale + 3}, 0, false, TCU_REDUCE_SUM, "reduce.tcu.segmented"},
       {"a sum each for a block", {5000 / scale, 200}, 0, false},

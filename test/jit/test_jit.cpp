@@ -3,6 +3,7 @@
 // [nvrtc] are skipped where libnvrtc is not installed.
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -223,12 +224,13 @@ bool skipped() {
   return true;
 }
 
-// The row that the planner takes on such a card.
-std::string chosen(const Problem &p, int major = 9, int processors = 132) {
+Device card(int major = 9, int processors = 132) {
   Device device = NoBackend().device();
   device.major = major, device.processors = processors;
-  return choose(cuda::registry(), p, device)->name;
+  return device;
 }
+// The row that the planner takes on such a card.
+std::string chosen(const Problem &p, int major = 9, int processors = 132) { return choose(cuda::registry(), p, card(major, processors))->name; }
 
 }  // namespace
 
@@ -668,6 +670,8 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(side_by_side(DType::f16, 64, 1000000, ReduceOp::sum) != "reduce.tiles");
   CHECK(side_by_side(DType::f32, 35, 1000000, ReduceOp::sum) != "reduce.tiles");
   CHECK(side_by_side(DType::f16, 35, 300000, ReduceOp::sum) != "reduce.tiles");        // of little
+  CHECK(side_by_side(DType::f16, 13, 1230769, ReduceOp::sum) == "reduce.channels");    // few outputs, of less than 64 MiB
+  CHECK(side_by_side(DType::f16, 13, 1230769, ReduceOp::logsumexp) == "reduce.channels");
   CHECK(side_by_side(DType::f16, 129, 387596, ReduceOp::sum) == "reduce.shifted");     // rows of eight vectors and more
   CHECK(side_by_side(DType::f32, 129, 193798, ReduceOp::sum) == "reduce.shifted");
   CHECK(side_by_side(DType::f32, 129, 62015, ReduceOp::sum) == "reduce.split");        // which the caches hold
@@ -689,6 +693,28 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   for (const Sizes &factor : {all, {1, 512, 1}, {49, 1, 1}, {49, 512, 1}, {1, 1, 4096}}) {
     CHECK(product(all, factor) == "reduce.tiles");
     CHECK(product(factor, all) == "reduce.tiles");
+  }
+}
+
+TEST_CASE("rows: many parts are put together in groups, a power of two in each, and few at once") {
+  const auto config = [](DType d, int64_t n, int64_t steps, ReduceOp op) {
+    Call call;
+    const Problem p = call.tensor(d, {n, 1}).tensor(d, {n, steps}).expr({Node::input(0)}).reduce(op, {1});
+    return choose(cuda::registry(), p, card())->configure(p, card());
+  };
+  const LaunchConfig many[] = {config(DType::f16, 504, 126984, ReduceOp::var), config(DType::f16, 333, 150150, ReduceOp::logsumexp),
+                               config(DType::f32, 200, 40000, ReduceOp::var), config(DType::f16, 33, 969696, ReduceOp::var)};
+  for (const LaunchConfig &c : many) {
+    CHECK(std::has_single_bit(unsigned(c.together)));
+    CHECK(c.groups > 1);
+    CHECK(c.together * c.groups >= c.split);
+    CHECK(c.together * (c.groups - 1) < c.split);
+  }
+  const LaunchConfig few[] = {config(DType::f32, 4096, 4096, ReduceOp::sum), config(DType::f32, 1024, 65536, ReduceOp::sum)};
+  for (const LaunchConfig &c : few) {
+    CHECK(c.split > 1);
+    CHECK(c.groups == 0);
+    CHECK(c.together >= c.split);
   }
 }
 
