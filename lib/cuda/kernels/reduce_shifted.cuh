@@ -107,6 +107,8 @@ struct reduce_shifted {
 #endif
 
 #if !defined(__CUDACC__)
+#include <algorithm>
+#include <iterator>
 #include <numeric>
 
 #include "kernels/reduce_split.cuh"
@@ -147,12 +149,24 @@ struct ReduceShifted {
   // 1.13; of others, which have their parts put together for every index of the slow modes, those that keep most threads busy.
   static bool suits(const Problem &p, const Device &d) {
     const int bytes = bytes_of(p.in[0]), state = state_bytes(p);
-    const bool variance = appends(p) && state > 8, tall = p.modes.size() == 2 || p.reduced() >= 24 << 10;
+    const bool variance = appends(p) && state > 8, tall = ReduceStrided::only_columns(p) || p.reduced() >= 24 << 10;
     if (bytes > 4 || (variance && (bytes > 2 || p.modes[0].extent <= 160 || !tall))) return false;
-    const int64_t least = variance ? d.l2_bytes : bytes <= 2 ? d.l2_bytes / 4 : appends(p) && tall ? d.l2_bytes / 2 : d.l2_bytes;
-    // Of the threads, those that are to have something to read.
-    const int eighths = is_arg(p.op) ? 6 : variance ? 5 : tall ? (bytes > 1 ? 0 : 4) : bytes > 2 || appends(p) ? 6 : 5;
-    return p.bytes() >= least && p.modes[0].extent * 8 >= tiles(p) * lanes(p) * ReduceStrided::widest(p) * eighths &&
+    const struct {
+      bool is;
+      int64_t least;  // bytes, of all
+      int eighths;    // of the threads, that are to have something to read
+    } kinds[] = {
+        {variance, d.l2_bytes, 5},
+        {is_arg(p.op), bytes <= 2 ? d.l2_bytes / 4 : d.l2_bytes, 6},
+        {tall && bytes == 1, d.l2_bytes / 4, 4},
+        {tall && bytes == 2, d.l2_bytes / 4, 0},
+        {tall, appends(p) ? d.l2_bytes / 2 : d.l2_bytes, 0},
+        {bytes > 2, d.l2_bytes, 6},
+        {appends(p), d.l2_bytes / 4, 6},
+        {true, d.l2_bytes / 4, 5},
+    };
+    const auto &kind = *std::find_if(std::begin(kinds), std::end(kinds), [](const auto &k) { return k.is; });
+    return p.bytes() >= kind.least && p.modes[0].extent * 8 >= tiles(p) * lanes(p) * ReduceStrided::widest(p) * kind.eighths &&
            p.kept() <= p.bytes() / (32 * alignments(p) * state);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {

@@ -175,7 +175,7 @@ struct ReduceSplit {
     if (tiled(p, d)) parts = balanced(p, parts, width * state_bytes(p), units);
     // Blocks that read neighbours in turn read the faster (H100, 54 of 1000 to 50000 columns: 11 took 0.96 to 0.99 of the time, the others as long), but
     // of several slow modes, or element by element, a turn's beginning costs more.
-    const bool turns = n <= 16 || (p.modes.size() == 2 && ReduceStrided::wide(p));
+    const bool turns = n <= 16 || (ReduceStrided::only_columns(p) && ReduceStrided::wide(p));
     c.chunk = turn > 0 && turns && units >= 2 * turn * parts ? turn : ceil_div(units, parts);
     c.split = c.variant == 3 || c.variant == 4 ? parts : std::min(parts, ceil_div(units, c.chunk));
     c.grid = std::min<int64_t>(n * c.split, INT32_MAX);

@@ -326,6 +326,8 @@ struct ReduceStrided {
     const bool much = p.reduced() >= 6 && p.kept() > 19000000 / p.reduced();  // to read: accesses of neighbours count for more
     return p.kept() >= full && (p.reduced() <= 3 || (p.reduced() <= 32 && p.kept() >= 3 * full && !much));
   }
+  // 'K R': columns of one matrix, and nothing else.
+  static bool only_columns(const Problem &p) { return p.modes.size() == 2; }
   static int widest(const Problem &p) { return std::min(vector_of(p, false), most_columns(appends(p))); }
   // Elements of a thread's access.
   static int vector(const Problem &p) { return wide(p) ? widest(p) : 1; }
@@ -363,7 +365,7 @@ struct ReduceStrided {
     const bool apart = together(p) == 1, brief = blocks == 1 && p.bytes() < 16 << 20;
     const int64_t wide = all * v * bytes_of(p.in[0]) / 512;  // tiles of 512 bytes
     const bool long_parts = blocks == 1 && wide < 64 && p.bytes() >= 64 << 20 && wide * p.bytes() >= 1 << 30 && state_bytes(p) <= 8;
-    const bool little = blocks == 1 && p.modes.size() == 2 && (state_bytes(p) > 8 ? p.bytes() < 256 << 20 : wide < 8 && p.bytes() < 64 << 20);
+    const bool little = blocks == 1 && only_columns(p) && (state_bytes(p) > 8 ? p.bytes() < 256 << 20 : wide < 8 && p.bytes() < 64 << 20);
     int bytes = v, least = apart && long_parts ? 512 : 128;
     for (int k = 1; k <= p.n_inputs; ++k) {
       bytes = std::max(bytes, v * bytes_of(p.in[k - 1]));

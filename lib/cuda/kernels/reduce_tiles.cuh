@@ -278,7 +278,9 @@ struct reduce_tiles {
 #endif
 
 #if !defined(__CUDACC__)
+#include <algorithm>
 #include <bit>
+#include <iterator>
 #include <numeric>
 
 #include "kernels/reduce_channels.cuh"
@@ -401,10 +403,6 @@ struct ReduceTiles {
     const int64_t row = s.width * size, tile = s.at_once * s.each * s.width * s.bytes;
     const int64_t bytes = p.bytes();
     if (s.each * s.within > kThreads && bytes < (s.each * s.within) << 15) return false;  // whose parts are long in being put together
-    // Of a few outputs side by side that are no whole vectors and have their elements in several modes: of 21 random problems 20 were faster, 0.27
-    // to 0.96 of the time, one slower, 1.04. In one mode, what reduce.shifted leaves: sums in 33 of float16 0.76 and 0.63 (30 and 100 MB), variances
-    // in 33, 77, 129 of float16 0.72 to 0.86 and 0.60 to 0.69, of float32 0.91, 1.02, 1.15 (100 MB, H100); positions in 4 and 10 of int8 0.63
-    // and 0.48 (50 and 36 MB), in 38 of float16 0.77.
     // Of some outputs in a row, 240 pinned sums of 128 and 256 MB (2 to 64 outputs, 3 to 112 deep, 64 and 512 rows): rows of outputs that are no whole
     // vectors took 0.33 to 0.79 of the best other time (132); those that are 0.9 to 1.13.
     if (s.within > 1) {
@@ -412,18 +410,7 @@ struct ReduceTiles {
       const bool fits = bytes_within % 16 != 0 ? bytes_within < 128 : bytes_within <= 32 && p.kept() <= 2048;
       return fits && s.steps >= 16 && tile >= kRoom / 2 && bytes >= 8 << 20;
     }
-    if (p.modes[0].role == Role::K) {
-      const int64_t k = p.modes[0].extent, least = is_arg(p.op) ? 32 : 64;  // MiB
-      const bool several = p.modes.n_of(Role::R) > 1, position = is_arg(p.op), few = s.each <= kThreads && bytes >= least << 20;
-      const bool shifted = !position && ReduceShifted::accepts(p, d) && ReduceShifted::suits(p, d), variance = appends(p) && state_bytes(p) > 8;
-      const bool early = size == 2 && p.n_inputs == 1 && k > kMostChannels && s.each <= kThreads && bytes >= 24 << 20;
-      const bool narrow = (size == 2 || (size == 1 && position) || (variance ? k <= 100 : appends(p))) && p.modes.size() == 2 && !shifted &&
-                          (few || (early && !position));
-      // And that others follow, where no other row copies them: 169 of 384 float16 0.79, products of two 0.73, of 3 and 17 0.5 and 0.89; 197 0.96.
-      const bool alone = p.n_inputs > 1 || (k > kMostChannels && k * s.steps * size > kStagedBytes);
-      const bool short_rows = size == 2 && p.modes.size() == 3 && few && alone && s.steps >= 128 && k <= 200;
-      return (several || narrow || short_rows) && size < 8 && k * size % 16 != 0 && tile >= 4 << 10 && bytes >= 8 << 20;
-    }
+    if (p.modes[0].role == Role::K) return suits_columns(p, d, s);
     if (s.steps < 16 || tile < kRoom / 2) return false;
     // Sums in rows of 32 and 64 bytes, of elements of two and four, 5 to 333 rows, of 64 and 128 MB: 0.52 to 0.93 of the time of reduce.split.
     // (Of bytes reduce.contiguous is faster: (64,64,64,1024) over 1 and 3 89 us, by this 104.)
@@ -432,6 +419,33 @@ struct ReduceTiles {
     if (row % 16 == 0 || size == 8) return (row == 16 && bytes >= 16 << 20) || vectors;
     const int least = appends(p) ? (row <= 16 ? 4 : 16) : row <= 40 ? 1 : 8;  // MiB
     return bytes >= int64_t(least) << 20 && row <= (size == 1 || bytes >= 64 << 20 ? 200 : 132);
+  }
+  // Of outputs side by side that are no whole vectors. With their elements in several modes: of 21 random problems 20 were faster, 0.27 to 0.96 of
+  // the time, one slower, 1.04. In one mode, what reduce.shifted leaves: sums in 33 of float16 0.76 and 0.63 (30 and 100 MB), variances in 33,
+  // 77, 129 of float16 0.72 to 0.86 and 0.60 to 0.69, of float32 0.91, 1.02, 1.15 (100 MB, H100); positions in 4 and 10 of int8 0.63 and 0.48
+  // (50 and 36 MB), in 38 of float16 0.77. And others follow, where no other row copies them: 169 of 384 float16 0.79, products of two 0.73, of
+  // 3 and 17 0.5 and 0.89; 197 0.96.
+  static bool suits_columns(const Problem &p, const Device &d, const Shape &s) {
+    const int size = bytes_of(p.dtype(leading_input(p)));
+    const int64_t k = p.modes[0].extent;
+    if (size == 8 || k * size % 16 == 0 || s.at_once * s.each * s.width * s.bytes < 4 << 10) return false;
+    const bool position = is_arg(p.op), variance = appends(p) && state_bytes(p) > 8, only = ReduceStrided::only_columns(p);
+    const bool alone = p.n_inputs > 1 || (k > kMostChannels && k * s.steps * size > kStagedBytes);  // no other row copies them
+    const int all = kOutputs, some = kThreads, usual = position ? 32 : 64;
+    const struct {
+      bool is;
+      int most, least;  // outputs of a block; MiB
+    } kinds[] = {
+        {p.modes.n_of(Role::R) > 1, all, 8},
+        {only && !position && ReduceShifted::accepts(p, d) && ReduceShifted::suits(p, d), 0, 0},
+        {only && !position && size == 2 && p.n_inputs == 1 && k > kMostChannels, some, 24},
+        {only && (position ? size <= 2 : size == 2), some, usual},
+        {only && (variance ? k <= 100 : appends(p)), some, usual},
+        {p.modes.size() == 3 && size == 2 && alone && s.steps >= 128 && k <= 200, some, usual},
+        {true, 0, 0},
+    };
+    const auto &kind = *std::find_if(std::begin(kinds), std::end(kinds), [](const auto &k) { return k.is; });
+    return s.each <= kind.most && p.bytes() >= int64_t(kind.least) << 20;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const Shape s = shape(p);
