@@ -28,9 +28,9 @@ void ship_channels(ShippedTable &t, const std::shared_ptr<const Expr> &expr) {
 // Short modes, wherever they begin.
 template <class Op_, class Acc, class Out, class Map>
 void ship_tiles(ShippedTable &t, const std::shared_ptr<const Expr> &expr) {
-  constexpr int kPlaces = reduce_tiles<Map, Op_, Acc, Out, int32_t, 1, true, 1, false>::kPlaces, kWord = 8 / int(sizeof(first_of<typename Map::Inputs>));
-  add_fold<reduce_tiles, Map, Op_, Acc, Out, 1u, true, 1, false>(t, "reduce_tiles", expr);
-  if constexpr (kWord > 1) add_fold<reduce_tiles, Map, Op_, Acc, Out, 1u, true, (kWord < kPlaces ? kWord : kPlaces), false>(t, "reduce_tiles", expr);
+  constexpr int kPlaces = reduce_tiles<Map, Op_, Acc, Out, int32_t, 1, true, 1, false, false>::kPlaces, kWord = 8 / int(sizeof(first_of<typename Map::Inputs>));
+  add_fold<reduce_tiles, Map, Op_, Acc, Out, 1u, true, 1, false, false>(t, "reduce_tiles", expr);
+  if constexpr (kWord > 1) add_fold<reduce_tiles, Map, Op_, Acc, Out, 1u, true, (kWord < kPlaces ? kWord : kPlaces), false, false>(t, "reduce_tiles", expr);
   add_fold<reduce_periods, Map, Op_, Acc, Out, false>(t, "reduce_periods", expr);
   add_fold<reduce_periods, Map, Op_, Acc, Out, true>(t, "reduce_periods", expr);
 }

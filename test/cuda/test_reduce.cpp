@@ -107,12 +107,18 @@ TEST_CASE("cuda: reductions of tiles on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {16, 96, 50}, {0, 2}, true, runs);
     run_case(rng, c, {9, 33, 20, 11}, {0, 2}, true, runs);
     run_case(rng, c, {2, 333, 41}, {0, 2}, true, runs);  // more outputs than threads
+    // some of the outputs of steps that begin anywhere in 16 bytes: rows before them and none, words of two elements, several runs
+    run_case(rng, c, {7, 333, 41}, {0, 2}, true, runs);
+    run_case(rng, c, {6, 1001, 19, 3}, {0, 2}, support::chance(rng, 50), runs);
+    run_case(rng, c, {1301, 37, 3, 5}, {1, 3}, true, runs);
+    run_case(rng, c, {1099, 61}, {1}, true, runs);
     // and with outputs within a row: all rows of a step and some of them, several modes in a row and outside, more outputs than threads
     run_case(rng, c, {7, 7, 16, 130}, {1, 3}, true, runs);
     run_case(rng, c, {3, 5, 96, 33}, {1, 3}, support::chance(rng, 50), runs);
     run_case(rng, c, {5, 3, 2, 16, 40, 3}, {1, 3, 5}, false, runs);
     run_case(rng, c, {8, 2, 6, 48, 5, 2}, {1, 4}, true, runs);
     run_case(rng, c, {2, 3, 160, 51}, {1, 3}, true, runs);
+    run_case(rng, c, {3, 5, 399, 33}, {1, 3}, true, runs);  // and steps that begin anywhere
     // reduce.periods: one R mode and two, tiles of several periods, periods that begin at the same banks
     run_case(rng, c, {3, 5, 1201}, {1}, true, runs);
     run_case(rng, c, {5, 3, 4, 601}, {0, 2}, true, runs);

@@ -612,10 +612,19 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(row(DType::f32, {7, 250, 14000}) == "reduce.tiles");        // steps that are no words
   CHECK(row(DType::f16, {2, 333, 50000}) == "reduce.tiles");        // and more outputs than threads
   CHECK(row(DType::f32, {3, 601, 14000}) == "reduce.tiles");
-  CHECK(row(DType::f32, {3, 601, 1400}) != "reduce.tiles");         // but of little
+  CHECK(row(DType::f32, {3, 601, 150}) != "reduce.tiles");          // but of little
   CHECK(row(DType::f32, {8, 64, 65536}) == "reduce.tiles");         // rows of a few vectors, of much
   CHECK(row(DType::f32, {8, 64, 6553}) != "reduce.tiles");
-  CHECK(row(DType::f32, {7, 4001, 1000}) != "reduce.tiles");        // nor can some of their outputs be copied
+  CHECK(row(DType::f32, {7, 4001, 1000}) == "reduce.tiles");        // some of the outputs of such
+  CHECK(row(DType::f16, {2, 5001, 5000}) == "reduce.tiles");
+  CHECK(row(DType::i8, {98, 501, 2000}) == "reduce.tiles");
+  CHECK(row(DType::i8, {200, 501, 2000}) != "reduce.tiles");        // rows that are long enough
+  CHECK(row(DType::f32, {7, 20001, 36}) != "reduce.tiles");         // too little for four bytes
+  CHECK(row(DType::f32, {7, 1001, 3568}, ReduceOp::logsumexp) == "reduce.tiles");
+  CHECK(row(DType::f32, {7, 20001, 179}, ReduceOp::logsumexp) != "reduce.tiles");  // few steps of what is long in being added up
+  CHECK(row(DType::f16, {7, 595239, 12}) == "reduce.tiles");        // few steps of narrow elements
+  CHECK(row(DType::f32, {7, 297619, 12}) != "reduce.tiles");
+  CHECK(row(DType::f16, {16, 520832, 12}) != "reduce.tiles");       // of vectors
   CHECK(row(DType::f16, {7, 64, 20, 1000}) == "reduce.tiles");      // again for every output of a slow mode
   CHECK(row(DType::f16, {49, 512, 256}, ReduceOp::argmax) == "reduce.tiles");
   CHECK(row(DType::f16, {7, 64, 5, 4000}) != "reduce.tiles");       // of small tiles
@@ -630,6 +639,11 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
     const Problem p = call.tensor(d, {extents[0], 1, extents[2]}).tensor(d, extents).expr({Node::input(0)}).reduce(op, {1});
     return chosen(p);
   };
+  CHECK(down(DType::i8, {401, 300, 831}) == "reduce.tiles");                 // columns of bytes, and of 16 bits
+  CHECK(down(DType::i8, {401, 40, 6234}) != "reduce.tiles");                 // slabs of little
+  CHECK(down(DType::f16, {333, 300, 501}) == "reduce.tiles");
+  CHECK(down(DType::f16, {333, 1000, 150}) != "reduce.tiles");               // reduce.shifted's
+  CHECK(down(DType::f16, {97, 300, 1718}, ReduceOp::logsumexp) != "reduce.tiles");
   CHECK(down(DType::f16, {2, 64, 524288}) == "reduce.periods");
   CHECK(down(DType::f32, {3, 333, 33588}) == "reduce.periods");              // twelve outputs of a tile
   CHECK(down(DType::f32, {3, 333, 2000}) != "reduce.periods");               // of little more
@@ -648,7 +662,8 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(between(DType::i8, {35, 1491, 9, 40}, ReduceOp::max) == "reduce.tiles");
   CHECK(between(DType::f16, {26, 194, 122, 49}, ReduceOp::max) == "reduce.tiles");
   CHECK(between(DType::f16, {24, 194, 122, 49}, ReduceOp::max) != "reduce.tiles");   // whole vectors
-  CHECK(between(DType::i8, {7, 13, 343, 878}, ReduceOp::max) != "reduce.tiles");     // tiles of a few elements
+  CHECK(between(DType::i8, {7, 13, 343, 878}, ReduceOp::max) == "reduce.tiles");
+  CHECK(between(DType::i8, {7, 300, 343, 38}, ReduceOp::max) != "reduce.tiles");     // tiles of a few elements
   CHECK(between(DType::i8, {35, 1491, 9, 10}, ReduceOp::max) != "reduce.tiles");     // little
   // of a few outputs within each row
   for (ReduceOp op : {ReduceOp::sum, ReduceOp::argmax, ReduceOp::var}) CHECK(between(DType::f16, {7, 7, 2048, 640}, op) == "reduce.tiles");
@@ -657,7 +672,7 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(between(DType::f32, {8, 7, 2048, 640}) != "reduce.tiles");      // and of many
   CHECK(between(DType::f16, {64, 7, 64, 2340}) != "reduce.tiles");      // rows that are lines
   CHECK(between(DType::f16, {7, 7, 2048, 10}) != "reduce.tiles");       // few steps
-  CHECK(between(DType::f32, {17, 31, 61, 2039}) != "reduce.tiles");     // steps that begin anywhere and are no tile
+  CHECK(between(DType::f32, {17, 31, 61, 2039}) == "reduce.tiles");     // steps that begin anywhere
   const auto side_by_side = [](DType d, int64_t n, int64_t steps, ReduceOp op) {
     Call call;
     const Problem p = call.tensor(is_arg(op) ? DType::i64 : d, {n, 1}).tensor(d, {n, steps}).expr({Node::input(0)}).reduce(op, {1});

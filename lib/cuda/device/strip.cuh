@@ -1,7 +1,7 @@
 // Rows of neighbours along one mode, of every input, in shared memory; and in their place what becomes of them.
 #pragma once
-#include "device/bulk.cuh"
 #include "device/map.cuh"
+#include "device/tile_rows.cuh"
 
 namespace tcu::cuda {
 
@@ -60,18 +60,7 @@ struct Strip {
       for (int i = int(threadIdx.x); i < count - all.count; i += int(blockDim.x)) to[all.skip(i)] = from[all.skip(i)];
       return;
     }
-    const int words = across == 1 ? words_of_rows(to, from, at, along) : 0;
-    if (words > 0)
-      drain_shared(to, from, words * int(sizeof(Out)), at.height, pitch * int(sizeof(Out)), int64_t(along) * int(sizeof(Out)));
-    else
-      __syncthreads();
-    if (words == at.width) return;
-#pragma unroll 4
-    for (Walk walk(at.width - words); walk.row < at.height; walk.next()) {
-      Out *const row = to + walk.row * along;
-      const int k = walk.column < first_word(row) ? walk.column : walk.column + words;
-      row[k * across] = from[walk.row * pitch + k];
-    }
+    rows_of(at, across, along).drain(to, from);
   }
 
  private:
@@ -89,61 +78,15 @@ struct Strip {
     const int bytes = int(reinterpret_cast<uint64_t>(global) & 127);
     return bytes % (V == 1 ? int(sizeof(T)) : 16) == 0 ? bytes / int(sizeof(T)) : 0;
   }
+  template <class Index>
+  TCU_DEVICE TileRows<Index> rows_of(const StripPlace<Index> &at, Index across, Index along) const {
+    return {at.width, at.height, pitch, across, along};
+  }
   // Whether the rows follow each other in global memory as they do here.
   template <class Index>
   TCU_DEVICE bool is_flat(const StripPlace<Index> &at, Index along) const {
     return at.height == 1 || (along == pitch && at.width == pitch);
   }
-  // Elements of each row that are whole words of 16 bytes in both places, whatever row: all of them, or what is left where one begins last
-  // in a word. None, if rows do not begin at the same byte of 16 here and there.
-  template <class T, class Index>
-  TCU_DEVICE int words_of_rows(const T *global, const T *shared, const StripPlace<Index> &at, Index along) const {
-    constexpr int kSize = int(sizeof(T));
-    if (bytes_to_16(global) != bytes_to_16(shared) || bytes_to_16(global) % kSize || (along - pitch) * Index(kSize) % 16) return 0;
-    const int last = bytes_to_16(global) == 0 && pitch * kSize % 16 == 0 ? 0 : 16 - kSize, bytes = at.width * kSize - last;
-    return bytes > 0 ? (bytes & ~15) / kSize : 0;
-  }
-  template <class T>
-  TCU_DEVICE static int first_word(const T *row) { return bytes_to_16(row) / int(sizeof(T)); }
-  // Of every element, neighbours for neighbouring threads.
-  struct Walk {
-    int width, down, right, row, column;
-
-    TCU_DEVICE explicit Walk(int width)
-        : width(width), down(int(blockDim.x) / width), right(int(blockDim.x) - down * width), row(int(threadIdx.x) / width),
-          column(int(threadIdx.x) - row * width) {}
-    TCU_DEVICE void next() {
-      row += down, column += right;
-      if (column >= width) column -= width, ++row;
-    }
-  };
-  // What no bulk copy takes, where that leaves out `words` elements of a row.
-  template <class T, class Index>
-  TCU_DEVICE void fetch_singly(T *to, const T *from, const StripPlace<Index> &at, Index across, Index along, int words) const {
-    Walk walk(at.width - words);
-    const auto place = [&](const Walk &w) {
-      return w.column < first_word(from + w.row * along) ? w.column : w.column + words;
-    };
-    if constexpr (sizeof(T) >= 4 && alignof(T) == sizeof(T)) {
-#pragma unroll 4
-      for (; walk.row < at.height; walk.next())
-        copy_ahead<sizeof(T)>(to + walk.row * pitch + place(walk), from + walk.row * along + place(walk) * across);
-    } else {
-      constexpr int kItems = sizeof(T) < 4 ? 4 : 2;  // that a thread has in flight
-#pragma unroll 1
-      while (walk.row < at.height) {
-        T x[kItems];
-        Walk ahead = walk;
-#pragma unroll
-        for (int k = 0; k < kItems; ++k, ahead.next())
-          if (ahead.row < at.height) x[k] = from[ahead.row * along + place(ahead) * across];
-#pragma unroll
-        for (int k = 0; k < kItems; ++k, walk.next())
-          if (walk.row < at.height) to[walk.row * pitch + place(walk)] = x[k];
-      }
-    }
-  }
-
   template <int I, class P, class Index>
   TCU_DEVICE void fetch(Types<>, const Arrival &, const P &, const Offsets<N, Index> &, const StripPlace<Index> &, char *) {}
   template <int I, class P, class Index, class T, class... R>
@@ -160,10 +103,7 @@ struct Strip {
       arrival.fetch(next_16(begin), next_16(from), all.count * int(sizeof(T)));
       for (int i = int(threadIdx.x); i < count - all.count; i += int(blockDim.x)) begin[all.skip(i)] = from[all.skip(i)];
     } else {
-      const int words = across == 1 ? words_of_rows(from, begin, at, along) : 0;
-      if (words > 0)
-        arrival.fetch(begin, from, words * int(sizeof(T)), at.height, pitch * int(sizeof(T)), int64_t(along) * int(sizeof(T)));
-      if (words < at.width) fetch_singly(begin, from, at, across, along, words);
+      rows_of(at, across, along).fetch(arrival, begin, from);
     }
     fetch<I + 1>(Types<R...>{}, arrival, p, o, at, region + strip_bytes(pitch * rows, sizeof(T)));
   }

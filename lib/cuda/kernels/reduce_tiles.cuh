@@ -1,8 +1,8 @@
 // reduce.tiles: what is kept has short rows before it, or none, and is met again and again ('R K R', 'K R', 'R K R K', 'R K R R'): the
 // 7 x 7 pixels of 512 channels of every picture, planes of five numbers. kWithin: the fastest mode is a K mode, and a row has its outputs side by
-// side ('K R K R').
+// side ('K R K R'). kSkewed: steps are no run together, and begin anywhere in 16 bytes.
 // A block has as many neighbouring outputs as the low half of p.detail says, or all of the fast K mode's: a step of the slow R mode is one
-// run of their rows. It copies as many steps as the high half says to shared memory at once (device/bulk.cuh), where it does not matter how
+// run of their rows. It copies as many steps as the high half says to shared memory at once (device/tile_rows.cuh), where it does not matter how
 // long a row is and where it begins, while it adds up the steps before them. p.lanes threads lie along a step, each with up to kPlaces
 // elements of it, V neighbours and then p.lanes V further on; the block's other threads take other steps. So a thread's places stay the same,
 // and what belongs to an output meets at the end only.
@@ -10,7 +10,7 @@
 // belongs to its elements: once, if that is the same in every step (kFixed), as of a factor a channel.
 // Tiles go to p.split parts in turn, and the last block puts them together (combine_parts of reduce_strided).
 #pragma once
-#include "device/bulk.cuh"
+#include "device/tile_rows.cuh"
 #include "kernels/reduce_strided.cuh"
 
 namespace tcu::cuda {
@@ -26,7 +26,11 @@ TCU_FN constexpr int lowest_bit(unsigned bits) { return bits & 1 ? 0 : 1 + lowes
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Op, class Acc, class Out, class Index, unsigned kStaged, bool kFixed, int V, bool kWithin>
+TCU_FN constexpr int bytes_of_type(Types<>, int) { return 0; }
+template <class T, class... R>
+TCU_FN constexpr int bytes_of_type(Types<T, R...>, int i) { return i == 0 ? int(sizeof(T)) : bytes_of_type(Types<R...>{}, i - 1); }
+
+template <class Map, class Op, class Acc, class Out, class Index, unsigned kStaged, bool kFixed, int V, bool kWithin, bool kSkewed>
 struct reduce_tiles {
   using Strided = reduce_strided<Map, Op, Acc, Out, Index, false, 0>;  // how parts are put together
   using F = typename Strided::F;
@@ -36,6 +40,7 @@ struct reduce_tiles {
   static constexpr int kItems = steps_at_once(N, sizeof(first_of<Inputs>)), kVectors = kPlaces / V, kDense = lowest_bit(kStaged);
   static constexpr bool kAllStaged = kStaged == (1u << N) - 1;
   static constexpr int kRows = kWithin ? 1 : 0;  // the K mode whose steps are rows
+  static constexpr int kSize = bytes_of_type(Inputs{}, kDense);
   static_assert(kStaged != 0 && (V == 1 || kFixed));
 
   // Outputs of a row.
@@ -49,17 +54,28 @@ struct reduce_tiles {
     int n;
     const char *at[N];
   };
-  // Steps of `count` elements, so far from one to the next in memory, to shared memory from `room` on, with so many elements to an input.
+  // Steps of `count` elements, so far from one to the next in memory and `pitch` here, to shared memory from `room` on, with so many elements to
+  // an input.
   template <int I, class P>
-  TCU_DEVICE static void fetch(Types<>, const Arrival &, const P &, Steps &, char *, int, int, Index) {}
+  TCU_DEVICE static void fetch(Types<>, const Arrival &, const P &, Steps &, char *, int, int, int, Index) {}
   template <int I, class P, class T, class... R>
-  TCU_DEVICE static void fetch(Types<T, R...>, const Arrival &arrival, const P &p, Steps &s, char *room, int most, int count, Index apart) {
+  TCU_DEVICE static void fetch(Types<T, R...>, const Arrival &arrival, const P &p, Steps &s, char *room, int most, int count, int pitch, Index apart) {
     if constexpr (kStaged >> I & 1) {
       constexpr int kSize = int(sizeof(T));
       const T *const from = static_cast<const T *>(p.in[I]) + s.o.in[I] + s.begin * apart;
       T *const to = reinterpret_cast<T *>(room) + (reinterpret_cast<uint64_t>(from) & 127) / kSize;  // at the same place of 128 bytes
       s.at[I] = reinterpret_cast<const char *>(to);
-      if (apart != count) {  // whole words of 16 bytes
+      if constexpr (kSkewed) {
+        const TileRows<Index> rows{count, s.n, pitch, 1, apart};
+        const T *begin = static_cast<const T *>(p.in[I]), *end = begin + 1;  // of the tensor, beside which nothing is read
+#pragma unroll 1
+        for (int m = 0; m < p.n_kept + p.n_folded; ++m) {
+          const int64_t all = int64_t(p.mode[m].in[I]) * int64_t(p.mode[m].extent - 1);
+          (all < 0 ? begin : end) += all;
+        }
+        if (rows.is_within(from, begin, end)) rows.fetch_around(arrival, to, from);
+        else rows.fetch(arrival, to, from);
+      } else if (apart != count) {  // whole words of 16 bytes
         arrival.fetch(to, from, count * kSize, s.n, count * kSize, int64_t(apart) * kSize);
       } else {
         const WholeWords words(from, to, s.n * count, kSize);
@@ -68,7 +84,7 @@ struct reduce_tiles {
       }
       room += tile_room(most * kSize);
     }
-    fetch<I + 1>(Types<R...>{}, arrival, p, s, room, most, count, apart);
+    fetch<I + 1>(Types<R...>{}, arrival, p, s, room, most, count, pitch, apart);
   }
   // What belongs to V places of the inputs that are not copied: where it is in every step, or the elements themselves.
   struct Beside {
@@ -118,16 +134,17 @@ struct reduce_tiles {
     read<I + 1>(x.rest, held.rest, p, s, place, i, further, beside, along, step);
   }
 
-  // Items steps, `apart` ones from one to the next, from step k on, of a thread's places of `count` ones, of which the first is at `place`.
+  // Items steps, `apart` ones from one to the next, from step k on, of a thread's places of `count` ones, of which the first is at `place`; steps
+  // lie `pitch` elements apart.
   template <int Items, class P>
   TCU_DEVICE static void add(const P &p, State (&s)[kVectors][V], const Steps &steps, const Beside *beside, int along, int k, int apart,
-                             int place, int count) {
+                             int place, int count, int pitch) {
     Index position[Items] = {};  // of a place's elements in its row it does not count
     if constexpr (F::kPositions) {
 #pragma unroll
       for (int i = 0; i < Items; ++i) position[i] = steps.o.weight + (steps.begin + k + i * apart) * Index(p.mode[along].weight);
     }
-    const int first = k * count + place, further = apart * count;
+    const int first = k * pitch + place, further = apart * pitch;
 #pragma unroll
     for (int j = 0; j < kVectors; ++j) {
       if (place + j * p.lanes * V >= count) break;
@@ -217,13 +234,14 @@ struct reduce_tiles {
     clear(s);
     // Tile i of the cell, on its way to one half of the shared memory.
     Steps tile, next = {};
-    const int most = chunk * each * width, half = room_for_all(Inputs{}, most);
+    const int pitch = kSkewed ? pitch_around(count, kSize, apart) : count;
+    const int most = chunk * (kSkewed ? most_pitch_around(each * width, kSize) : each * width), half = room_for_all(Inputs{}, most);
     const auto ask_for_tile = [&](Index i, bool second) {
       const Index run = i / chunks;
       next.begin = (i - run * chunks) * chunk, next.o = o;
       decode(next.o, p, along + 1, p.n_kept + p.n_folded, run);
       next.n = int(steps - next.begin < chunk ? steps - next.begin : chunk);
-      fetch<0>(Inputs{}, second ? odd : even, p, next, reinterpret_cast<char *>(shared) + (second ? half : 0), most, count, apart);
+      fetch<0>(Inputs{}, second ? odd : even, p, next, reinterpret_cast<char *>(shared) + (second ? half : 0), most, count, pitch, apart);
     };
     even.open();
     if (part < turns) ask_for_tile(part, false);
@@ -240,9 +258,9 @@ struct reduce_tiles {
         int k = group;
 #pragma unroll 1
         for (; k + (kItems - 1) * groups < tile.n; k += kItems * groups)
-          add<kItems>(p, to, tile, beside, along, k, groups, place, count);
+          add<kItems>(p, to, tile, beside, along, k, groups, place, count, pitch);
 #pragma unroll 1
-        for (; k < tile.n; k += groups) add<1>(p, to, tile, beside, along, k, groups, place, count);
+        for (; k < tile.n; k += groups) add<1>(p, to, tile, beside, along, k, groups, place, count, pitch);
         if constexpr (F::kCuts) {
 #pragma unroll
           for (int i = 0; i < kPlaces; ++i) s[i / V][i % V] = F::combine(s[i / V][i % V], of_tile[i / V][i % V]);
@@ -304,7 +322,8 @@ struct ReduceTiles {
     int64_t each;                          // rows of a block
     int64_t steps, at_once, turns, cells;  // turns: tiles of a cell
     unsigned staged;                       // the inputs that are copied
-    int bytes;                             // of these, of an element
+    int size, bytes;                       // of an element: of one of these, of all
+    bool skewed;                           // steps begin anywhere in 16 bytes, and are no run together
     bool fixed;                            // the other inputs are the same in every step
     int vector;                            // elements that a thread reads at once
   };
@@ -342,22 +361,27 @@ struct ReduceTiles {
     if (p.modes.size() < rows + 2 || aligned < size || (within && rows == 1)) return s;
     const Mode &k = p.modes[rows], &r = p.modes[rows + 1];
     if (k.role != Role::K || r.role != Role::R || k.stride[dense] != s.width || r.stride[dense] == s.width) return s;
-    s.staged = staged(p), s.bytes = size * std::popcount(s.staged);
+    s.staged = staged(p), s.size = size, s.bytes = size * std::popcount(s.staged);
     const int64_t row = s.width * size, period = k.extent * row, all = s.width * s.bytes;
     bool in_16 = aligned >= 16 && period % 16 == 0;
     for (int m = rows + 1; m < p.modes.size(); ++m) in_16 &= p.modes[m].stride[dense] * size % 16 == 0;
-    // Rows that the threads have room for: all of the K mode where a step is one run with the next; or some, in whole words, and
-    // where that comes out even in whole lines of memory, which else two blocks read.
+    // Rows that the threads have room for. All of the K mode, where a step is one run with the next, and is short, or where some of it would be no
+    // whole words or, of columns, short pieces. Or some: in whole words, where steps begin so, and where that comes out even in whole lines of
+    // memory, which else two blocks read; or else from anywhere on.
     const int64_t room = std::min<int64_t>({kOutputs / s.within, kThreads * places_in_tile(state_bytes(p)) / s.width, kRoom / 2 / all});
     const int64_t most = std::min<int64_t>(room, kThreads / s.within);  // where there is a choice
     int64_t unit = 16 / std::gcd(int64_t(16), row);
-    const bool flat = r.stride[dense] == k.extent * s.width && k.extent <= room, ranged = in_16 && most >= std::min(unit, k.extent);
-    for (int64_t bytes = 32; bytes <= 128; bytes *= 2)
-      if (const int64_t whole = bytes / std::gcd(bytes, row); whole <= most && k.extent % whole == 0) unit = whole;
-    if (flat && ((period <= kLeastStep && k.extent <= most) || !ranged)) {
+    const bool one_run = r.stride[dense] == k.extent * s.width && k.extent <= room, in_words = in_16 && most >= std::min(unit, k.extent);
+    const bool rather = k.extent <= most ? period <= kLeastStep || !in_words : !in_words && s.width == s.within;
+    if (one_run && (rather || most == 0)) {
       s.each = k.extent;
-    } else if (ranged) {
-      const int64_t step = std::clamp<int64_t>(kRoom / r.extent, kLeastStep, kStep);
+    } else if (most > 0) {
+      s.skewed = !in_words;
+      if (s.skewed) unit = 1;
+      else
+        for (int64_t bytes = 32; bytes <= 128; bytes *= 2)
+          if (const int64_t whole = bytes / std::gcd(bytes, row); whole <= most && k.extent % whole == 0) unit = whole;
+      const int64_t step = std::clamp<int64_t>(kRoom / r.extent, s.skewed ? 2 * kLeastStep : kLeastStep, kStep);
       const int64_t ranges = ceil_div(k.extent, std::max(std::min(most, step / row) / unit * unit, unit));
       s.each = std::min(k.extent, ceil_div(ceil_div(k.extent, ranges), unit) * unit);
     } else {
@@ -371,12 +395,19 @@ struct ReduceTiles {
     if (!words) s.vector = 1;
     // Steps of a tile: as many as the threads take at once, or several times as many; of not so many that there are no four blocks' tiles.
     s.steps = r.extent;
-    const int64_t turn = kThreads / lanes(s) * steps_at_once(p.n_inputs, size), fit = std::max<int64_t>(kRoom / (s.each * all), 1);
+    const int64_t turn = kThreads / lanes(s) * steps_at_once(p.n_inputs, size);
+    const int64_t fit = std::max<int64_t>(kRoom / (step_room(s) * s.bytes), 1);
     s.at_once = std::min(fit > turn ? fit / turn * turn : 5 * fit >= 3 * turn ? turn : fit, s.steps);
     s.turns = p.reduced() / (s.width / s.within * s.steps) * ceil_div(s.steps, s.at_once);
     s.cells = ceil_div(k.extent, s.each) * (p.kept() / (k.extent * s.within));
     return s;
   }
+  // Elements of shared memory that a step takes.
+  static int64_t step_room(const Shape &s) {
+    const int64_t step = s.each * s.width;
+    return s.skewed ? most_pitch_around(int(step), s.size) : step;
+  }
+  static int64_t tile_bytes(const Shape &s) { return s.at_once * s.each * s.width * s.bytes; }
   static int64_t lanes(const Shape &s) { return std::min<int64_t>(s.each * s.width / s.vector, kThreads); }
   // Whether a thread goes from position to position upwards.
   static bool in_order(const Problem &p) {
@@ -393,43 +424,51 @@ struct ReduceTiles {
     const Shape s = shape(p);
     return s.at_once > 0 && (!is_arg(p.op) || in_order(p)) && s.cells < INT32_MAX && configure(p, d).shared_bytes <= d.shared_bytes - 2048;
   }
+  static bool suits(const Problem &p, const Device &d) {
+    const Shape s = shape(p);
+    if (s.each * s.within > kThreads && p.bytes() < (s.each * s.within) << 15) return false;  // whose parts are long in being put together
+    return s.within > 1 ? suits_within(p, s) : p.modes[0].role == Role::K ? suits_columns(p, d, s) : suits_rows(p, s);
+  }
+  // Of some outputs in a row, 240 pinned sums of 128 and 256 MB (2 to 64 outputs, 3 to 112 deep, 64 and 512 rows): rows of outputs that are no whole
+  // vectors took 0.33 to 0.79 of the best other time (132); those that are 0.9 to 1.13. Steps that begin anywhere, 160 of 24 and 100 MB (2 to 30
+  // outputs, 5 and 31 deep, 99 and 2001 rows): 0.13 to 1.0 but for four, up to 1.21.
+  static bool suits_within(const Problem &p, const Shape &s) {
+    const int64_t bytes = s.within * s.size;
+    const bool fits = bytes % 16 != 0 ? bytes < 128 : bytes <= 32 && p.kept() <= 2048;
+    return fits && s.steps >= 16 && tile_bytes(s) >= kRoom / 2 && p.bytes() >= 8 << 20;
+  }
   // Short rows, which other rows read an element at a time, of many steps and a tile that is not small. Not whole vectors, nor 8 bytes, but
   // single ones of much: these others read as fast. Of the 102 random problems (H100) that it is chosen for it was faster in 86, 0.24 to 1.33
   // of the time; states of several numbers are longer in being put together. Products of two inputs, 61 that it is chosen for: 0.14 to
-  // 0.98 of the time.
-  static bool suits(const Problem &p, const Device &d) {
-    const Shape s = shape(p);
-    const int size = bytes_of(p.dtype(leading_input(p)));
-    const int64_t row = s.width * size, tile = s.at_once * s.each * s.width * s.bytes;
-    const int64_t bytes = p.bytes();
-    if (s.each * s.within > kThreads && bytes < (s.each * s.within) << 15) return false;  // whose parts are long in being put together
-    // Of some outputs in a row, 240 pinned sums of 128 and 256 MB (2 to 64 outputs, 3 to 112 deep, 64 and 512 rows): rows of outputs that are no whole
-    // vectors took 0.33 to 0.79 of the best other time (132); those that are 0.9 to 1.13.
-    if (s.within > 1) {
-      const int64_t bytes_within = s.within * size;
-      const bool fits = bytes_within % 16 != 0 ? bytes_within < 128 : bytes_within <= 32 && p.kept() <= 2048;
-      return fits && s.steps >= 16 && tile >= kRoom / 2 && bytes >= 8 << 20;
-    }
-    if (p.modes[0].role == Role::K) return suits_columns(p, d, s);
-    if (s.steps < 16 || tile < kRoom / 2) return false;
+  // 0.98 of the time. Steps that begin anywhere, some 400 of 20 to 100 MB (2 to 200 elements a row, 4 to 10^5 steps): bench/experiments/h100.md.
+  static bool suits_rows(const Problem &p, const Shape &s) {
+    const int64_t row = s.width * s.size, bytes = p.bytes();
+    const bool much = bytes >= 64 << 20, few_steps = s.size <= 2 && s.width >= 3 && row <= 32 && row % 16 != 0;
+    if (s.steps < (few_steps ? 8 : 16) || tile_bytes(s) < kRoom * 7 / 16) return false;
+    if (s.skewed && s.size == 1 && row > 160) return false;
+    if (s.skewed && s.size == 4 && s.steps < (is_dear(p) ? (much ? 200 : 1000) : much ? 0 : 200)) return false;
     // Sums in rows of 32 and 64 bytes, of elements of two and four, 5 to 333 rows, of 64 and 128 MB: 0.52 to 0.93 of the time of reduce.split.
     // (Of bytes reduce.contiguous is faster: (64,64,64,1024) over 1 and 3 89 us, by this 104.)
     const bool plain = p.n_inputs == 1 && !appends(p) && !is_arg(p.op);
-    const bool vectors = plain && row <= 64 && (size == 2 || size == 4) && bytes >= 64 << 20;
-    if (row % 16 == 0 || size == 8) return (row == 16 && bytes >= 16 << 20) || vectors;
+    const bool vectors = plain && row <= 64 && (s.size == 2 || s.size == 4) && much;
+    if (row % 16 == 0 || s.size == 8) return (row == 16 && bytes >= 16 << 20) || vectors;
     const int least = appends(p) ? (row <= 16 ? 4 : 16) : row <= 40 ? 1 : 8;  // MiB
-    return bytes >= int64_t(least) << 20 && row <= (size == 1 || bytes >= 64 << 20 ? 200 : 132);
+    return bytes >= int64_t(least) << 20 && row <= (s.size == 1 || much ? 200 : 132);
   }
+  // logsumexp, which takes longest to add up.
+  static bool is_dear(const Problem &p) { return appends(p) && state_bytes(p) <= 8; }
   // Of outputs side by side that are no whole vectors. With their elements in several modes: of 21 random problems 20 were faster, 0.27 to 0.96 of
   // the time, one slower, 1.04. In one mode, what reduce.shifted leaves: sums in 33 of float16 0.76 and 0.63 (30 and 100 MB), variances in 33,
   // 77, 129 of float16 0.72 to 0.86 and 0.60 to 0.69, of float32 0.91, 1.02, 1.15 (100 MB, H100); positions in 4 and 10 of int8 0.63 and 0.48
   // (50 and 36 MB), in 38 of float16 0.77. And others follow, where no other row copies them: 169 of 384 float16 0.79, products of two 0.73, of
-  // 3 and 17 0.5 and 0.89; 197 0.96.
+  // 3 and 17 0.5 and 0.89; 50 to 333 of 300 and 1000, 100 MB, 0.81 to 0.99; sums of bytes, 97 to 1001 of 40 to 1000, 100 MB, 0.70 to 0.97 in 30 of 32,
+  // one 1.27.
   static bool suits_columns(const Problem &p, const Device &d, const Shape &s) {
-    const int size = bytes_of(p.dtype(leading_input(p)));
+    const int size = s.size;
     const int64_t k = p.modes[0].extent;
-    if (size == 8 || k * size % 16 == 0 || s.at_once * s.each * s.width * s.bytes < 4 << 10) return false;
+    if (size == 8 || k * size % 16 == 0 || tile_bytes(s) < 4 << 10) return false;
     const bool position = is_arg(p.op), variance = appends(p) && state_bytes(p) > 8, only = ReduceStrided::only_columns(p);
+    const int64_t least_steps = is_dear(p) ? 512 : variance ? 256 : 150, widest = appends(p) || s.steps >= 512 ? 200 : 340;  // of 16 bits
     const bool alone = p.n_inputs > 1 || (k > kMostChannels && k * s.steps * size > kStagedBytes);  // no other row copies them
     const int all = kOutputs, some = kThreads, usual = position ? 32 : 64;
     const struct {
@@ -441,7 +480,8 @@ struct ReduceTiles {
         {only && !position && size == 2 && p.n_inputs == 1 && k > kMostChannels, some, 24},
         {only && (position ? size <= 2 : size == 2), some, usual},
         {only && (variance ? k <= 100 : appends(p)), some, usual},
-        {p.modes.size() == 3 && size == 2 && alone && s.steps >= 128 && k <= 200, some, usual},
+        {p.modes.size() == 3 && size == 2 && alone && s.steps >= least_steps && k <= widest, all, usual},
+        {p.modes.size() == 3 && size == 1 && !position && !appends(p) && s.each == k && k * s.steps >= 28 << 10, all, usual},
         {true, 0, 0},
     };
     const auto &kind = *std::find_if(std::begin(kinds), std::end(kinds), [](const auto &k) { return k.is; });
@@ -453,7 +493,7 @@ struct ReduceTiles {
     const int64_t step = s.each * s.width;
     c.block = kThreads, c.vector = s.vector, c.lanes = int(lanes(s)), c.detail = int(s.each | s.at_once << 16);
     const int64_t states = std::max<int64_t>(kThreads / c.lanes * step, kThreads);
-    const int64_t tiles = 2 * std::popcount(s.staged) * tile_room(int(s.at_once * step * (s.bytes / std::popcount(s.staged))));
+    const int64_t tiles = 2 * std::popcount(s.staged) * tile_room(int(s.at_once * step_room(s) * s.size));
     c.shared_bytes = int(std::max<int64_t>(tiles, states * state_bytes(p)));
     const int64_t resident = ReduceSplit::resident("reduce.tiles", p, d, 1);
     if (s.cells < resident && s.turns > 1) {
@@ -469,7 +509,7 @@ struct ReduceTiles {
   static Instance instance(const Problem &p, const LaunchConfig &c) {
     const Shape s = shape(p);
     const auto flag = [](bool on) { return std::string(on ? "true" : "false"); };
-    return make_instance(p, "reduce_tiles", {bits_text(staged(p)), flag(s.fixed), std::to_string(c.vector), flag(s.within > 1)});
+    return make_instance(p, "reduce_tiles", {bits_text(staged(p)), flag(s.fixed), std::to_string(c.vector), flag(s.within > 1), flag(s.skewed)});
   }
 };
 

@@ -1,0 +1,116 @@
+// Rows of a tile on their way to shared memory and back. Where a row begins at the same byte of 16 here and there, the machine copies its words;
+// threads copy what is left, single elements. Or the machine copies all words that a row has a part of.
+#pragma once
+#include "device/bulk.cuh"
+
+namespace tcu::cuda {
+// Elements, of so many bytes, of all the words of 16 that a row of `width` may have a part of, wherever it begins.
+TCU_FN constexpr int around(int width, int bytes) { return ((width * bytes + 31 - bytes) & ~15) / bytes; }
+// The least pitch of such rows that begin at the same byte of 16 as those that lie `along` apart do; and what it may come to.
+template <class Index>
+TCU_FN constexpr int pitch_around(int width, int bytes, Index along) {
+  const int least = around(width, bytes);
+  return least + int((along - least) & (16 / bytes - 1));
+}
+TCU_FN constexpr int most_pitch_around(int width, int bytes) { return around(width, bytes) + 16 / bytes - 1; }
+}  // namespace tcu::cuda
+
+#if defined(TCU_KERNELS)
+namespace tcu::cuda {
+
+// `height` rows of `width` elements: in memory `across` from one element to the next and `along` from row to row, here 1 and `pitch`.
+template <class Index>
+struct TileRows {
+  int width, height, pitch;
+  Index across, along;
+
+  // To shared memory, on arrival.
+  template <class T>
+  TCU_DEVICE void fetch(const Arrival &arrival, T *to, const T *from) const {
+    constexpr int kSize = int(sizeof(T));
+    const int whole = words(from, to);
+    if (whole > 0) arrival.fetch(to, from, whole * kSize, height, pitch * kSize, int64_t(along) * kSize);
+    if (whole < width) fetch_singly(to, from, whole);
+  }
+  // The same, of rows pitch_around() apart, and what lies around them in their first and last words.
+  template <class T>
+  TCU_DEVICE void fetch_around(const Arrival &arrival, T *to, const T *from) const {
+    constexpr int kSize = int(sizeof(T)), kBack = 16 / kSize - 1;  // the 16 bytes that begin next, from there on, are a row's first
+    arrival.fetch(to - kBack, from - kBack, around(width, kSize) * kSize, height, pitch * kSize, int64_t(along) * kSize);
+  }
+  // Whether that is all from `begin` to `end`.
+  template <class T>
+  TCU_DEVICE bool is_within(const T *from, const T *begin, const T *end) const {
+    const T *const last = from + (height - 1) * along, *const low = along < 0 ? last : from, *const high = along < 0 ? from : last;
+    return low - begin >= 16 / int(sizeof(T)) - 1 && end - high >= around(width, int(sizeof(T)));
+  }
+  // From there. All threads of the block call it; then await_drain().
+  template <class T>
+  TCU_DEVICE void drain(T *to, const T *from) const {
+    constexpr int kSize = int(sizeof(T));
+    const int whole = words(to, from);
+    if (whole > 0) drain_shared(to, from, whole * kSize, height, pitch * kSize, int64_t(along) * kSize);
+    else __syncthreads();
+    if (whole == width) return;
+#pragma unroll 4
+    for (Walk walk(width - whole); walk.row < height; walk.next()) {
+      T *const row = to + walk.row * along;
+      const int k = walk.column < first_word(row) ? walk.column : walk.column + whole;
+      row[k * across] = from[walk.row * pitch + k];
+    }
+  }
+
+ private:
+  // Elements of each row that are whole words of 16 bytes in both places, whatever row: all of them, or what is left where one begins last
+  // in a word. None, if rows do not begin at the same byte of 16 here and there.
+  template <class T>
+  TCU_DEVICE int words(const T *global, const T *shared) const {
+    constexpr int kSize = int(sizeof(T));
+    if (across != 1 || bytes_to_16(global) != bytes_to_16(shared) || bytes_to_16(global) % kSize || (along - pitch) * Index(kSize) % 16) return 0;
+    const int last = bytes_to_16(global) == 0 && pitch * kSize % 16 == 0 ? 0 : 16 - kSize, bytes = width * kSize - last;
+    return bytes > 0 ? (bytes & ~15) / kSize : 0;
+  }
+  template <class T>
+  TCU_DEVICE static int first_word(const T *row) { return bytes_to_16(row) / int(sizeof(T)); }
+  // Of every element, neighbours for neighbouring threads.
+  struct Walk {
+    int width, down, right, row, column;
+
+    TCU_DEVICE explicit Walk(int width)
+        : width(width), down(int(blockDim.x) / width), right(int(blockDim.x) - down * width), row(int(threadIdx.x) / width),
+          column(int(threadIdx.x) - row * width) {}
+    TCU_DEVICE void next() {
+      row += down, column += right;
+      if (column >= width) column -= width, ++row;
+    }
+  };
+  // What no bulk copy takes, where that leaves out `whole` elements of a row.
+  template <class T>
+  TCU_DEVICE void fetch_singly(T *to, const T *from, int whole) const {
+    Walk walk(width - whole);
+    const auto place = [&](const Walk &w) {
+      return w.column < first_word(from + w.row * along) ? w.column : w.column + whole;
+    };
+    if constexpr (sizeof(T) >= 4 && alignof(T) == sizeof(T)) {
+#pragma unroll 4
+      for (; walk.row < height; walk.next())
+        copy_ahead<sizeof(T)>(to + walk.row * pitch + place(walk), from + walk.row * along + place(walk) * across);
+    } else {
+      constexpr int kItems = sizeof(T) < 4 ? 4 : 2;  // that a thread has in flight
+#pragma unroll 1
+      while (walk.row < height) {
+        T x[kItems];
+        Walk ahead = walk;
+#pragma unroll
+        for (int k = 0; k < kItems; ++k, ahead.next())
+          if (ahead.row < height) x[k] = from[ahead.row * along + place(ahead) * across];
+#pragma unroll
+        for (int k = 0; k < kItems; ++k, walk.next())
+          if (walk.row < height) to[walk.row * pitch + place(walk)] = x[k];
+      }
+    }
+  }
+};
+
+}  // namespace tcu::cuda
+#endif
