@@ -18,6 +18,23 @@ TCU_FN constexpr int most_pitch_around(int width, int bytes) { return around(wid
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
+// Where the elements of input I lie, from the first to behind the last.
+template <class T>
+struct Span {
+  const T *begin, *end;
+
+  template <int I, class P>
+  TCU_DEVICE static Span of(const P &p) {
+    Span s{static_cast<const T *>(p.in[I]), static_cast<const T *>(p.in[I]) + 1};
+#pragma unroll 1
+    for (int m = 0; m < p.n_kept + p.n_folded; ++m) {
+      const int64_t all = int64_t(p.mode[m].in[I]) * int64_t(p.mode[m].extent - 1);
+      (all < 0 ? s.begin : s.end) += all;
+    }
+    return s;
+  }
+};
+
 // `height` rows of `width` elements: in memory `across` from one element to the next and `along` from row to row, here 1 and `pitch`.
 template <class Index>
 struct TileRows {
@@ -32,17 +49,17 @@ struct TileRows {
     if (whole > 0) arrival.fetch(to, from, whole * kSize, height, pitch * kSize, int64_t(along) * kSize);
     if (whole < width) fetch_singly(to, from, whole);
   }
-  // The same, of rows pitch_around() apart, and what lies around them in their first and last words.
+  // The same, of rows pitch_around() apart: by the machine alone, with what lies around each row in its first and last words; but not what lies
+  // beside the tensor, of which rows at its ends have a part.
   template <class T>
-  TCU_DEVICE void fetch_around(const Arrival &arrival, T *to, const T *from) const {
+  TCU_DEVICE void fetch_around(const Arrival &arrival, T *to, const T *from, const Span<T> &all) const {
     constexpr int kSize = int(sizeof(T)), kBack = 16 / kSize - 1;  // the 16 bytes that begin next, from there on, are a row's first
-    arrival.fetch(to - kBack, from - kBack, around(width, kSize) * kSize, height, pitch * kSize, int64_t(along) * kSize);
-  }
-  // Whether that is all from `begin` to `end`.
-  template <class T>
-  TCU_DEVICE bool is_within(const T *from, const T *begin, const T *end) const {
     const T *const last = from + (height - 1) * along, *const low = along < 0 ? last : from, *const high = along < 0 ? from : last;
-    return low - begin >= 16 / int(sizeof(T)) - 1 && end - high >= around(width, int(sizeof(T)));
+    const int some = around(width, kSize);
+    if (low - all.begin >= kBack && all.end - high >= some)
+      arrival.fetch(to - kBack, from - kBack, some * kSize, height, pitch * kSize, int64_t(along) * kSize);
+    else
+      fetch(arrival, to, from);
   }
   // From there. All threads of the block call it; then await_drain().
   template <class T>

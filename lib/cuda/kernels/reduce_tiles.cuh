@@ -66,15 +66,7 @@ struct reduce_tiles {
       T *const to = reinterpret_cast<T *>(room) + (reinterpret_cast<uint64_t>(from) & 127) / kSize;  // at the same place of 128 bytes
       s.at[I] = reinterpret_cast<const char *>(to);
       if constexpr (kSkewed) {
-        const TileRows<Index> rows{count, s.n, pitch, 1, apart};
-        const T *begin = static_cast<const T *>(p.in[I]), *end = begin + 1;  // of the tensor, beside which nothing is read
-#pragma unroll 1
-        for (int m = 0; m < p.n_kept + p.n_folded; ++m) {
-          const int64_t all = int64_t(p.mode[m].in[I]) * int64_t(p.mode[m].extent - 1);
-          (all < 0 ? begin : end) += all;
-        }
-        if (rows.is_within(from, begin, end)) rows.fetch_around(arrival, to, from);
-        else rows.fetch(arrival, to, from);
+        TileRows<Index>{count, s.n, pitch, 1, apart}.fetch_around(arrival, to, from, Span<T>::template of<I>(p));
       } else if (apart != count) {  // whole words of 16 bytes
         arrival.fetch(to, from, count * kSize, s.n, count * kSize, int64_t(apart) * kSize);
       } else {
