@@ -49,6 +49,8 @@ struct TileRows {
     if (whole > 0) arrival.fetch(to, from, whole * kSize, height, pitch * kSize, int64_t(along) * kSize);
     if (whole < width) fetch_singly(to, from, whole);
   }
+  // Whether they are so far apart, elements of so many bytes.
+  TCU_DEVICE bool has_room_around(int bytes) const { return pitch >= around(width, bytes) && (along - pitch) * Index(bytes) % 16 == 0; }
   // The same, of rows pitch_around() apart: by the machine alone, with what lies around each row in its first and last words; but not what lies
   // beside the tensor, of which rows at its ends have a part.
   template <class T>
