@@ -618,6 +618,8 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(row(DType::f32, {7, 4001, 1000}) == "reduce.tiles");        // some of the outputs of such
   CHECK(row(DType::f16, {2, 5001, 5000}) == "reduce.tiles");
   CHECK(row(DType::i8, {98, 501, 2000}) == "reduce.tiles");
+  CHECK(row(DType::i8, {257, 1001, 389}) == "reduce.tiles");
+  CHECK(row(DType::i8, {257, 1001, 93}) != "reduce.tiles");         // of little
   CHECK(row(DType::i8, {200, 501, 2000}) != "reduce.tiles");        // rows that are long enough
   CHECK(row(DType::f32, {7, 20001, 36}) != "reduce.tiles");         // too little for four bytes
   CHECK(row(DType::f32, {7, 1001, 3568}, ReduceOp::logsumexp) == "reduce.tiles");

@@ -437,7 +437,6 @@ struct ReduceTiles {
     const int64_t row = s.width * s.size, bytes = p.bytes();
     const bool much = bytes >= 64 << 20, few_steps = s.size <= 2 && s.width >= 3 && row <= 32 && row % 16 != 0;
     if (s.steps < (few_steps ? 8 : 16) || tile_bytes(s) < kRoom * 7 / 16) return false;
-    if (s.skewed && s.size == 1 && row > 160) return false;
     if (s.skewed && s.size == 4 && s.steps < (is_dear(p) ? (much ? 200 : 1000) : much ? 0 : 200)) return false;
     // Sums in rows of 32 and 64 bytes, of elements of two and four, 5 to 333 rows, of 64 and 128 MB: 0.52 to 0.93 of the time of reduce.split.
     // (Of bytes reduce.contiguous is faster: (64,64,64,1024) over 1 and 3 89 us, by this 104.)
@@ -445,7 +444,9 @@ struct ReduceTiles {
     const bool vectors = plain && row <= 64 && (s.size == 2 || s.size == 4) && much;
     if (row % 16 == 0 || s.size == 8) return (row == 16 && bytes >= 16 << 20) || vectors;
     const int least = appends(p) ? (row <= 16 ? 4 : 16) : row <= 40 ? 1 : 8;  // MiB
-    return bytes >= int64_t(least) << 20 && row <= (s.size == 1 || much ? 200 : 132);
+    const bool long_rows = s.skewed && s.size <= 2 && s.steps >= 32 && much;
+    const int longest = s.skewed && row % 8 == 0 ? 132 : long_rows ? 264 : s.size != 1 ? (much ? 200 : 132) : s.skewed && !much ? 164 : 200;
+    return bytes >= int64_t(least) << 20 && row <= longest;
   }
   // logsumexp, which takes longest to add up.
   static bool is_dear(const Problem &p) { return appends(p) && state_bytes(p) <= 8; }
