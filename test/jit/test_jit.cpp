@@ -735,6 +735,21 @@ TEST_CASE("rows: many parts are put together in groups, a power of two in each, 
   }
 }
 
+TEST_CASE("rows: parts of reduce.tiles fill the device, but not at the price of more rounds of blocks") {
+  const auto split = [](DType d, const Sizes &extents, std::initializer_list<int> dims) {
+    Sizes kept = extents;
+    for (int dim : dims) kept[size_t(dim)] = 1;
+    Call call;
+    const Problem p = call.tensor(d, kept).tensor(d, extents).expr({Node::input(0)}).reduce(ReduceOp::max, dims);
+    const Kernel &k = *choose(cuda::registry(), p, card());
+    CHECK(std::string(k.name) == "reduce.tiles");
+    return k.configure(p, card()).split;
+  };
+  CHECK(split(DType::f16, {49, 13, 80000}, {0, 2}) > 132);   // one cell
+  CHECK(split(DType::i8, {777, 300, 429}, {1}) == 1);         // 429 of 528 blocks
+  CHECK(split(DType::i8, {7, 333, 4290}, {0, 2}) > 8);        // few cells
+}
+
 TEST_CASE("rows: segments of some hundreds that are no whole vectors") {
   const auto row = [](DType d, int64_t n, int64_t segments, ReduceOp op) {
     Call call;
