@@ -6,6 +6,7 @@
 #pragma once
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <string>
 
 #include "cuda/function.h"
@@ -15,6 +16,12 @@
 namespace tcu::cuda {
 
 inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+// Of a table of kinds of problems the first that a problem is of, which `is` says; it is of the last.
+template <class Kind, size_t N>
+const Kind &first_kind(const Kind (&kinds)[N]) {
+  return *std::find_if(std::begin(kinds), std::end(kinds), [](const Kind &k) { return k.is; });
+}
 
 // C++ text of a dtype: what it is computed in, and what is stored.
 inline const char *type_text(DType d) { return info(d).compute; }

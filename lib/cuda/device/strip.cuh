@@ -103,9 +103,8 @@ struct Strip {
       arrival.fetch(next_16(begin), next_16(from), all.count * int(sizeof(T)));
       for (int i = int(threadIdx.x); i < count - all.count; i += int(blockDim.x)) begin[all.skip(i)] = from[all.skip(i)];
     } else {
-      const TileRows<Index> rows = rows_of(at, across, along);
-      if (V == 1 && across == 1 && rows.has_room_around(int(sizeof(T)))) rows.fetch_around(arrival, begin, from, Span<T>::template of<I>(p));
-      else rows.fetch(arrival, begin, from);
+      if constexpr (V == 1) rows_of(at, across, along).template fetch_around<I>(arrival, p, begin, from);
+      else rows_of(at, across, along).fetch(arrival, begin, from);
     }
     fetch<I + 1>(Types<R...>{}, arrival, p, o, at, region + strip_bytes(pitch * rows, sizeof(T)));
   }

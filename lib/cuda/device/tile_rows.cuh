@@ -49,19 +49,17 @@ struct TileRows {
     if (whole > 0) arrival.fetch(to, from, whole * kSize, height, pitch * kSize, int64_t(along) * kSize);
     if (whole < width) fetch_singly(to, from, whole);
   }
-  // Whether they are so far apart, elements of so many bytes.
-  TCU_DEVICE bool has_room_around(int bytes) const { return pitch >= around(width, bytes) && (along - pitch) * Index(bytes) % 16 == 0; }
-  // The same, of rows pitch_around() apart: by the machine alone, with what lies around each row in its first and last words; but not what lies
-  // beside the tensor, of which rows at its ends have a part.
-  template <class T>
-  TCU_DEVICE void fetch_around(const Arrival &arrival, T *to, const T *from, const Span<T> &all) const {
+  // The same, of input I. Where rows are pitch_around() apart the machine copies all, with what lies beside a row in its first and last words; but not
+  // what lies beside the tensor, of which rows at its ends have a part.
+  template <int I, class P, class T>
+  TCU_DEVICE void fetch_around(const Arrival &arrival, const P &p, T *to, const T *from) const {
     constexpr int kSize = int(sizeof(T)), kBack = 16 / kSize - 1;  // the 16 bytes that begin next, from there on, are a row's first
-    const T *const last = from + (height - 1) * along, *const low = along < 0 ? last : from, *const high = along < 0 ? from : last;
     const int some = around(width, kSize);
-    if (low - all.begin >= kBack && all.end - high >= some)
-      arrival.fetch(to - kBack, from - kBack, some * kSize, height, pitch * kSize, int64_t(along) * kSize);
-    else
-      fetch(arrival, to, from);
+    if (pitch < some || !are_alike(from, to)) return fetch(arrival, to, from);
+    const Span<T> all = Span<T>::template of<I>(p);
+    const T *const last = from + (height - 1) * along, *const low = along < 0 ? last : from, *const high = along < 0 ? from : last;
+    if (low - all.begin < kBack || all.end - high < some) return fetch(arrival, to, from);
+    arrival.fetch(to - kBack, from - kBack, some * kSize, height, pitch * kSize, int64_t(along) * kSize);
   }
   // From there. All threads of the block call it; then await_drain().
   template <class T>
@@ -80,12 +78,18 @@ struct TileRows {
   }
 
  private:
+  // Whether every row begins at the same byte of 16 here and there, and an element with it.
+  template <class T>
+  TCU_DEVICE bool are_alike(const T *global, const T *shared) const {
+    constexpr int kSize = int(sizeof(T));
+    return across == 1 && bytes_to_16(global) == bytes_to_16(shared) && bytes_to_16(global) % kSize == 0 && (along - pitch) * Index(kSize) % 16 == 0;
+  }
   // Elements of each row that are whole words of 16 bytes in both places, whatever row: all of them, or what is left where one begins last
-  // in a word. None, if rows do not begin at the same byte of 16 here and there.
+  // in a word. None, if rows are not alike.
   template <class T>
   TCU_DEVICE int words(const T *global, const T *shared) const {
     constexpr int kSize = int(sizeof(T));
-    if (across != 1 || bytes_to_16(global) != bytes_to_16(shared) || bytes_to_16(global) % kSize || (along - pitch) * Index(kSize) % 16) return 0;
+    if (!are_alike(global, shared)) return 0;
     const int last = bytes_to_16(global) == 0 && pitch * kSize % 16 == 0 ? 0 : 16 - kSize, bytes = width * kSize - last;
     return bytes > 0 ? (bytes & ~15) / kSize : 0;
   }

@@ -107,8 +107,6 @@ struct reduce_shifted {
 #endif
 
 #if !defined(__CUDACC__)
-#include <algorithm>
-#include <iterator>
 #include <numeric>
 
 #include "kernels/reduce_split.cuh"
@@ -165,7 +163,7 @@ struct ReduceShifted {
         {appends(p), d.l2_bytes / 4, 6},
         {true, d.l2_bytes / 4, 5},
     };
-    const auto &kind = *std::find_if(std::begin(kinds), std::end(kinds), [](const auto &k) { return k.is; });
+    const auto &kind = first_kind(kinds);
     return p.bytes() >= kind.least && p.modes[0].extent * 8 >= tiles(p) * lanes(p) * ReduceStrided::widest(p) * kind.eighths &&
            p.kept() <= p.bytes() / (32 * alignments(p) * state);
   }

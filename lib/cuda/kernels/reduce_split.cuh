@@ -63,7 +63,7 @@ struct ReduceSplit {
         {along, std::max(3 * vectors / 2, 8 * kLeast)},
         {true, 2 * kLeast},  // element by element
     };
-    return std::find_if(std::begin(kinds), std::end(kinds), [](const auto &k) { return k.is; })->elements;
+    return first_kind(kinds).elements;
   }
   // Blocks that keep the memory busy: half of those that a multiprocessor holds where a thread has eight vectors in flight and little to
   // do with them, and where states are of several numbers, of which it costs more to put many together: those of one run (H200, std of 2^24

@@ -66,7 +66,7 @@ struct reduce_tiles {
       T *const to = reinterpret_cast<T *>(room) + (reinterpret_cast<uint64_t>(from) & 127) / kSize;  // at the same place of 128 bytes
       s.at[I] = reinterpret_cast<const char *>(to);
       if constexpr (kSkewed) {
-        TileRows<Index>{count, s.n, pitch, 1, apart}.fetch_around(arrival, to, from, Span<T>::template of<I>(p));
+        TileRows<Index>{count, s.n, pitch, 1, apart}.template fetch_around<I>(arrival, p, to, from);
       } else if (apart != count) {  // whole words of 16 bytes
         arrival.fetch(to, from, count * kSize, s.n, count * kSize, int64_t(apart) * kSize);
       } else {
@@ -288,9 +288,7 @@ struct reduce_tiles {
 #endif
 
 #if !defined(__CUDACC__)
-#include <algorithm>
 #include <bit>
-#include <iterator>
 #include <numeric>
 
 #include "kernels/reduce_channels.cuh"
@@ -435,18 +433,34 @@ struct ReduceTiles {
   // 0.98 of the time. Steps that begin anywhere, some 400 of 20 to 100 MB (2 to 200 elements a row, 4 to 10^5 steps): bench/experiments/h100.md.
   static bool suits_rows(const Problem &p, const Shape &s) {
     const int64_t row = s.width * s.size, bytes = p.bytes();
-    const bool much = bytes >= 64 << 20, few_steps = s.size <= 2 && s.width >= 3 && row <= 32 && row % 16 != 0;
-    if (s.steps < (few_steps ? 8 : 16) || tile_bytes(s) < kRoom * 7 / 16) return false;
-    if (s.skewed && s.size == 4 && s.steps < (is_dear(p) ? (much ? 200 : 1000) : much ? 0 : 200)) return false;
+    const bool much = bytes >= 64 << 20, single = s.skewed && s.size == 4;
+    const struct {
+      bool is;
+      int steps;  // at least
+    } in_steps[] = {
+        {s.size <= 2 && s.width >= 3 && row <= 32 && row % 16 != 0, 8},
+        {single && is_dear(p), much ? 200 : 1000},
+        {single && !much, 200},
+        {true, 16},
+    };
+    if (s.steps < first_kind(in_steps).steps || tile_bytes(s) < kRoom * 7 / 16) return false;
     // Sums in rows of 32 and 64 bytes, of elements of two and four, 5 to 333 rows, of 64 and 128 MB: 0.52 to 0.93 of the time of reduce.split.
     // (Of bytes reduce.contiguous is faster: (64,64,64,1024) over 1 and 3 89 us, by this 104.)
     const bool plain = p.n_inputs == 1 && !appends(p) && !is_arg(p.op);
     const bool vectors = plain && row <= 64 && (s.size == 2 || s.size == 4) && much;
     if (row % 16 == 0 || s.size == 8) return (row == 16 && bytes >= 16 << 20) || vectors;
     const int least = appends(p) ? (row <= 16 ? 4 : 16) : row <= 40 ? 1 : 8;  // MiB
-    const bool long_rows = s.skewed && s.size <= 2 && s.steps >= 32 && much;
-    const int longest = s.skewed && row % 8 == 0 ? 132 : long_rows ? 264 : s.size != 1 ? (much ? 200 : 132) : s.skewed && !much ? 164 : 200;
-    return bytes >= int64_t(least) << 20 && row <= longest;
+    const struct {
+      bool is;
+      int bytes;  // of a row, at most
+    } in_rows[] = {
+        {s.skewed && row % 8 == 0, 132},
+        {s.skewed && s.size <= 2 && much && s.steps >= 32, 264},
+        {s.skewed && s.size == 1 && !much, 164},
+        {s.size == 1 || much, 200},
+        {true, 132},
+    };
+    return bytes >= int64_t(least) << 20 && row <= first_kind(in_rows).bytes;
   }
   // logsumexp, which takes longest to add up.
   static bool is_dear(const Problem &p) { return appends(p) && state_bytes(p) <= 8; }
@@ -477,7 +491,7 @@ struct ReduceTiles {
         {p.modes.size() == 3 && size == 1 && !position && !appends(p) && s.each == k && k * s.steps >= 28 << 10, all, usual},
         {true, 0, 0},
     };
-    const auto &kind = *std::find_if(std::begin(kinds), std::end(kinds), [](const auto &k) { return k.is; });
+    const auto &kind = first_kind(kinds);
     return s.each <= kind.most && p.bytes() >= int64_t(kind.least) << 20;
   }
   // Parts of a cell: of no more than keep all blocks busy, as many as let these be done in the fewest rounds of `resident`, each as long as its
