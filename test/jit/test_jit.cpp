@@ -643,6 +643,7 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   };
   CHECK(down(DType::i8, {401, 300, 831}) == "reduce.tiles");                 // columns of bytes, and of 16 bits
   CHECK(down(DType::i8, {401, 40, 6234}) != "reduce.tiles");                 // slabs of little
+  CHECK(down(DType::i8, {3, 50176, 512}) == "reduce.channels");
   CHECK(down(DType::f16, {333, 300, 501}) == "reduce.tiles");
   CHECK(down(DType::f16, {333, 1000, 150}) != "reduce.tiles");               // reduce.shifted's
   CHECK(down(DType::f16, {97, 300, 1718}, ReduceOp::logsumexp) != "reduce.tiles");

@@ -488,7 +488,7 @@ struct ReduceTiles {
         {only && (position ? size <= 2 : size == 2), some, usual},
         {only && (variance ? k <= 100 : appends(p)), some, usual},
         {p.modes.size() == 3 && size == 2 && alone && s.steps >= least_steps && k <= widest, all, usual},
-        {p.modes.size() == 3 && size == 1 && !position && !appends(p) && s.each == k && k * s.steps >= 28 << 10, all, usual},
+        {p.modes.size() == 3 && size == 1 && alone && !position && !appends(p) && s.each == k && k * s.steps >= 28 << 10, all, usual},
         {true, 0, 0},
     };
     const auto &kind = first_kind(kinds);
