@@ -149,7 +149,7 @@ struct ReduceSmall : ReduceContiguous {
     // Several rows of an output: such as begin anywhere, or so few vectors in all that a warp for an output would be idle.
     const bool vectors = ReduceRows::accepts(p), brief = p.reduced() <= 10 * vector_of(p, false);
     // Not of 8 bytes: by reduce.general 0.44 to 0.99 of the time in eight of eight random problems.
-    // (Rows of 5 to 15 float32, 5 to 40 of them, of 8 to 100 MB: by reduce.general 0.57 to 1.0 in 33 of 37, H100.)
+    // (Rows of 5 to 15 float32, 5 and 20 of them, of 8 to 100 MB: by reduce.general 0.57 to 1.00 in 40 of 45, 1.19 at most, H100.)
     const int least = bytes_of(p.in[0]) < 4 ? 6 : 16;
     const bool worth = vectors ? brief && p.kept() >= 20000 : p.n_inputs == 1 && r.extent >= least && p.kept() >= 1500;
     const bool rows = modes == 1 || (worth && bytes_of(p.in[0]) < 8);

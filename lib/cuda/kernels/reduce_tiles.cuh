@@ -397,6 +397,12 @@ struct ReduceTiles {
     const int64_t step = s.each * s.width;
     return s.skewed ? most_pitch_around(int(step), s.size) : step;
   }
+  // Two tiles, and then the states of all threads in their place.
+  static int shared_bytes(const Problem &p, const Shape &s) {
+    const int64_t states = std::max<int64_t>(kThreads / lanes(s) * s.each * s.width, kThreads);
+    const int64_t tiles = 2 * std::popcount(s.staged) * tile_room(int(s.at_once * step_room(s) * s.size));
+    return int(std::max<int64_t>(tiles, states * state_bytes(p)));
+  }
   static int64_t tile_bytes(const Shape &s) { return s.at_once * s.each * s.width * s.bytes; }
   static int64_t lanes(const Shape &s) { return std::min<int64_t>(s.each * s.width / s.vector, kThreads); }
   // Whether a thread goes from position to position upwards.
@@ -412,7 +418,7 @@ struct ReduceTiles {
   static bool accepts(const Problem &p, const Device &d) {
     if (p.n_inputs == 0 || p.empty() || p.reduced() == 0) return false;
     const Shape s = shape(p);
-    return s.at_once > 0 && (!is_arg(p.op) || in_order(p)) && s.cells < INT32_MAX && configure(p, d).shared_bytes <= d.shared_bytes - 2048;
+    return s.at_once > 0 && (!is_arg(p.op) || in_order(p)) && s.cells < INT32_MAX && shared_bytes(p, s) <= d.shared_bytes - 2048;
   }
   static bool suits(const Problem &p, const Device &d) {
     const Shape s = shape(p);
@@ -421,7 +427,7 @@ struct ReduceTiles {
   }
   // Of some outputs in a row, 240 pinned sums of 128 and 256 MB (2 to 64 outputs, 3 to 112 deep, 64 and 512 rows): rows of outputs that are no whole
   // vectors took 0.33 to 0.79 of the best other time (132); those that are 0.9 to 1.13. Steps that begin anywhere, 160 of 24 and 100 MB (2 to 30
-  // outputs, 5 and 31 deep, 99 and 2001 rows): 0.13 to 1.0 but for four, up to 1.21.
+  // outputs, 5 and 31 deep, 99 and 2001 rows) and others: of 190 that it is chosen for 181 0.21 to 1.00, the others up to 1.22.
   static bool suits_within(const Problem &p, const Shape &s) {
     const int64_t bytes = s.within * s.size;
     const bool fits = bytes % 16 != 0 ? bytes < 128 : bytes <= 32 && p.kept() <= 2048;
@@ -430,7 +436,8 @@ struct ReduceTiles {
   // Short rows, which other rows read an element at a time, of many steps and a tile that is not small. Not whole vectors, nor 8 bytes, but
   // single ones of much: these others read as fast. Of the 102 random problems (H100) that it is chosen for it was faster in 86, 0.24 to 1.33
   // of the time; states of several numbers are longer in being put together. Products of two inputs, 61 that it is chosen for: 0.14 to
-  // 0.98 of the time. Steps that begin anywhere, some 400 of 20 to 100 MB (2 to 200 elements a row, 4 to 10^5 steps): bench/experiments/h100.md.
+  // 0.98 of the time. Steps that begin anywhere, pinned problems of 8 to 100 MB (2 to 1001 elements a row, 4 to 10^5 steps; bench/experiments/h100.md):
+  // of 371 that it is chosen for 351 0.13 to 1.00, the others up to 1.18.
   static bool suits_rows(const Problem &p, const Shape &s) {
     const int64_t row = s.width * s.size, bytes = p.bytes();
     const bool much = bytes >= 64 << 20, single = s.skewed && s.size == 4;
@@ -468,8 +475,7 @@ struct ReduceTiles {
   // the time, one slower, 1.04. In one mode, what reduce.shifted leaves: sums in 33 of float16 0.76 and 0.63 (30 and 100 MB), variances in 33,
   // 77, 129 of float16 0.72 to 0.86 and 0.60 to 0.69, of float32 0.91, 1.02, 1.15 (100 MB, H100); positions in 4 and 10 of int8 0.63 and 0.48
   // (50 and 36 MB), in 38 of float16 0.77. And others follow, where no other row copies them: 169 of 384 float16 0.79, products of two 0.73, of
-  // 3 and 17 0.5 and 0.89; 50 to 333 of 300 and 1000, 100 MB, 0.81 to 0.99; sums of bytes, 97 to 1001 of 40 to 1000, 100 MB, 0.70 to 0.97 in 30 of 32,
-  // one 1.27.
+  // 3 and 17 0.5 and 0.89; columns of 16 and 8 bits, 97 to 1001 of 40 to 1000, 100 MB, of 57 that it is chosen for 56 0.68 to 1.00, one 1.27.
   static bool suits_columns(const Problem &p, const Device &d, const Shape &s) {
     const int size = s.size;
     const int64_t k = p.modes[0].extent;
@@ -495,10 +501,11 @@ struct ReduceTiles {
     return s.each <= kind.most && p.bytes() >= int64_t(kind.least) << 20;
   }
   // Parts of a cell: of no more than keep all blocks busy, as many as let these be done in the fewest rounds of `resident`, each as long as its
-  // tiles and one more (429 cells of 19 tiles, maxima of int8 777 x 300 x 429 over 2: six parts 87 us, one 51; 34 of 35 problems 0.59 to 1.00).
+  // tiles and one more (429 cells of 19 tiles, maxima of int8 777 x 300 x 429 over 2: six parts 87 us, one 51; of 490 problems 26 change, 0.59 to 0.97).
   static int64_t parts(const Shape &s, int64_t resident) {
     const auto takes = [&](int64_t parts) { return ceil_div(s.cells * parts, resident) * (ceil_div(s.turns, parts) + 1) + (parts > 1); };
     int64_t best = ReduceSplit::parts_for(s.cells, resident, s.turns);
+    if (s.cells * best <= resident) return best;  // one round, and the shortest
     for (int64_t parts = best - 1; parts > 0; --parts)
       if (takes(parts) < takes(best)) best = parts;
     return best;
@@ -506,11 +513,8 @@ struct ReduceTiles {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const Shape s = shape(p);
     LaunchConfig c;
-    const int64_t step = s.each * s.width;
     c.block = kThreads, c.vector = s.vector, c.lanes = int(lanes(s)), c.detail = int(s.each | s.at_once << 16);
-    const int64_t states = std::max<int64_t>(kThreads / c.lanes * step, kThreads);
-    const int64_t tiles = 2 * std::popcount(s.staged) * tile_room(int(s.at_once * step_room(s) * s.size));
-    c.shared_bytes = int(std::max<int64_t>(tiles, states * state_bytes(p)));
+    c.shared_bytes = shared_bytes(p, s);
     const int64_t resident = ReduceSplit::resident("reduce.tiles", p, d, 1);
     if (s.cells < resident && s.turns > 1) {
       c.split = parts(s, resident);
