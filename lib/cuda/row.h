@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <initializer_list>
 #include <iterator>
+#include <numeric>
 #include <string>
 
 #include "cuda/function.h"
@@ -55,9 +56,10 @@ inline int tile_bytes(const Problem &p) {
 int vector_of(const Problem &p, bool with_out);
 // The fastest mode of a role, or null.
 const Mode *fastest(const Problem &p, Role role);
-// Whether every row of mode `mode` starts at a multiple of the size of `vector` elements in the operand; and every run of so many
-// elements in the row does.
+// Whether every row of mode `mode` starts at a multiple of the size of `vector` elements in the operand, or every run along several modes, a bit
+// each; and every run of so many elements in the row does.
 bool starts_aligned(const Problem &p, int mode, int operand, int vector);
+bool runs_aligned(const Problem &p, unsigned modes, int operand, int vector);
 bool rows_aligned(const Problem &p, int mode, int operand, int vector);
 // Whether an input is contiguous along a mode; and whether one is neither that nor the same element all along.
 bool reads_along(const Problem &p, const Mode &mode);

@@ -61,12 +61,13 @@ const Mode *fastest(const Problem &p, Role role) {
   return nullptr;
 }
 
-bool starts_aligned(const Problem &p, int mode, int operand, int vector) {
+bool runs_aligned(const Problem &p, unsigned modes, int operand, int vector) {
   if ((1 << p.alignment[operand]) < vector * bytes_of(p.dtype(operand))) return false;
   for (int m = 0; m < p.modes.size(); ++m)
-    if (m != mode && p.modes[m].stride[operand] % vector != 0) return false;
+    if (!(modes >> m & 1) && p.modes[m].stride[operand] % vector != 0) return false;
   return true;
 }
+bool starts_aligned(const Problem &p, int mode, int operand, int vector) { return runs_aligned(p, 1u << mode, operand, vector); }
 bool rows_aligned(const Problem &p, int mode, int operand, int vector) {
   return p.modes[mode].extent % vector == 0 && starts_aligned(p, mode, operand, vector);
 }

@@ -40,14 +40,17 @@ struct ShipMap {
   void transpose() const {
     add<broadcast_transpose, V, 0u, kAcross>("broadcast_transpose");
   }
-  template <int V, unsigned kTurned>
+  template <int V, int W, bool kBeside, unsigned kTurned>
   void permute() const {
-    add<broadcast_permute, V, 0u, kTurned>("broadcast_permute");
+    add<broadcast_permute, V, W, kBeside, 0u, kTurned>("broadcast_permute");
   }
+  // Narrow elements in words where rows are vectors; copies also where only out's or only the input's are.
   template <int V>
   void permutes() const {
-    permute<V, 1>();
-    if constexpr (Map::Inputs::size == 2) permute<V, 2>(), permute<V, 3>();
+    constexpr bool kNarrow = V > 1 && least_of<typename Map::Inputs> < 4;
+    permute<V, V, kNarrow, 1>();
+    if constexpr (Map::Inputs::size == 2) permute<V, V, kNarrow, 2>(), permute<V, V, kNarrow, 3>();
+    else if constexpr (V > 1) permute<V, 1, kNarrow, 1>(), permute<1, V, false, 1>();
   }
   // Pixels of C channels to planes, and back.
   template <int C, unsigned kBeside>

@@ -19,7 +19,7 @@ std::vector<float> uneven(size_t n) {
 struct Case {
   const char *name;
   std::vector<int64_t> extents;
-  int32_t dim;
+  std::vector<int32_t> dims;
   bool scan;
   tcu_reduce_op_t op = TCU_REDUCE_SUM;
   const char *kernel = nullptr;
@@ -31,23 +31,24 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
   const int64_t scale = emulated() ? 64 : 1;
   const int repeats = emulated() ? 3 : under_sanitizer() ? 8 : 1000;
   const std::vector<Case> cases = {
-      {"one long sum, in parts", {(1 << 21) / scale + 3}, 0, false},
-      {"few outputs, rows in parts", {96, 40000 / scale}, 1, false},
-      {"two outputs, parts of parts", {2, 300000 / scale}, 1, false},
-      {"rows of every alignment, in parts", {97, 40000 / scale}, 1, false},
-      {"one long variance, in parts", {(1 << 21) / scale + 3}, 0, false, TCU_REDUCE_VAR},
-      {"few outputs, logarithms in parts", {96, 40000 / scale}, 1, false, TCU_REDUCE_LOGSUMEXP},
-      {"few outputs, variances in groups of parts", {200, 40000 / scale}, 1, false, TCU_REDUCE_VAR},
-      {"columns by tiles, groups of parts", {emulated() ? 201 : 701, 20000 / scale}, 1, false, TCU_REDUCE_SUM, "reduce.tiles"},
-      {"one long sum on tensor cores, in parts", {(1 << 21) / scale + 3}, 0, false, TCU_REDUCE_SUM, "reduce.tcu.segmented"},
-      {"a sum each for a block", {5000 / scale, 200}, 0, false},
-      {"one long scan", {(1 << 20) / scale + 1}, 0, true},
-      {"scans of lines", {700, 1000 / scale}, 0, true},
-      {"scans across", {1000, 700 / scale}, 1, true},
-      {"few long scans across", {24, 60000 / scale}, 1, true},
-      {"scans across, tile by tile", {emulated() ? 200 : 4096, emulated() ? 100 : 4096}, 1, true, TCU_REDUCE_SUM, "scan.columns"},
-      {"long interleaved lines", {3, 400000 / scale}, 1, true},
-      {"groups of interleaved lines", {3, 100, 3000 / scale}, 1, true, TCU_REDUCE_SUM, "scan.interleaved"},
+      {"one long sum, in parts", {(1 << 21) / scale + 3}, {0}, false},
+      {"few outputs, rows in parts", {96, 40000 / scale}, {1}, false},
+      {"two outputs, parts of parts", {2, 300000 / scale}, {1}, false},
+      {"rows of every alignment, in parts", {97, 40000 / scale}, {1}, false},
+      {"one long variance, in parts", {(1 << 21) / scale + 3}, {0}, false, TCU_REDUCE_VAR},
+      {"few outputs, logarithms in parts", {96, 40000 / scale}, {1}, false, TCU_REDUCE_LOGSUMEXP},
+      {"few outputs, variances in groups of parts", {200, 40000 / scale}, {1}, false, TCU_REDUCE_VAR},
+      {"columns by tiles, groups of parts", {emulated() ? 201 : 701, 20000 / scale}, {1}, false, TCU_REDUCE_SUM, "reduce.tiles"},
+      {"around an odd number of columns, in parts", {7, emulated() ? 33 : 333, 20000 / scale}, {0, 2}, false, TCU_REDUCE_SUM, "reduce.tiles"},
+      {"one long sum on tensor cores, in parts", {(1 << 21) / scale + 3}, {0}, false, TCU_REDUCE_SUM, "reduce.tcu.segmented"},
+      {"a sum each for a block", {5000 / scale, 200}, {0}, false},
+      {"one long scan", {(1 << 20) / scale + 1}, {0}, true},
+      {"scans of lines", {700, 1000 / scale}, {0}, true},
+      {"scans across", {1000, 700 / scale}, {1}, true},
+      {"few long scans across", {24, 60000 / scale}, {1}, true},
+      {"scans across, tile by tile", {emulated() ? 200 : 4096, emulated() ? 100 : 4096}, {1}, true, TCU_REDUCE_SUM, "scan.columns"},
+      {"long interleaved lines", {3, 400000 / scale}, {1}, true},
+      {"groups of interleaved lines", {3, 100, 3000 / scale}, {1}, true, TCU_REDUCE_SUM, "scan.interleaved"},
   };
   const Stream own, other;
   const int64_t load = (1 << 22) / scale;
@@ -64,8 +65,10 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
     int64_t n = 1;
     for (const int64_t e : c.extents) n *= e;
     std::vector<int64_t> folded = c.extents;
-    if (!c.scan) folded[size_t(c.dim)] = 1;
-    const int64_t n_out = c.scan ? n : n / c.extents[size_t(c.dim)], one = 1;
+    int64_t n_out = n;
+    for (const int32_t d : c.dims)
+      if (!c.scan) folded[size_t(d)] = 1, n_out /= c.extents[size_t(d)];
+    const int64_t one = 1;
     const int32_t rank = int32_t(c.extents.size()), flat = 0;
     Memory x(uneven(size_t(n)), own.handle), first(size_t(n_out) * 4, own.handle), again(size_t(n_out) * 4, own.handle);
     Memory wrong(std::vector<uint8_t>(size_t(repeats), 1), own.handle);
@@ -74,8 +77,8 @@ TEST_CASE("cuda: a thousand repeats under load give the same bits") {
     for (int i = -1; i < repeats; ++i) {
       OK(tcu_map(cuda(), &noise_tensor, twice.handle, 1, &noise_tensor, &busy));
       const tcu_tensor_t out{i < 0 ? first.data : again.data, folded.data(), nullptr, TCU_FLOAT32, rank};
-      if (c.scan) OK(tcu_scan(cuda(), &out, c.op, nullptr, 1, &in, c.dim, &options));
-      else OK(tcu_reduce(cuda(), &out, c.op, nullptr, 1, &in, 1, &c.dim, &options));
+      if (c.scan) OK(tcu_scan(cuda(), &out, c.op, nullptr, 1, &in, c.dims[0], &options));
+      else OK(tcu_reduce(cuda(), &out, c.op, nullptr, 1, &in, int32_t(c.dims.size()), c.dims.data(), &options));
       if (i < 0) continue;
       const tcu_tensor_t slot{static_cast<uint8_t *>(wrong.data) + i, &one, nullptr, TCU_BOOL, 1};
       OK(tcu_reduce(cuda(), &slot, TCU_REDUCE_ANY, differ.handle, 2, bits, 1, &flat, &plain));

@@ -788,6 +788,38 @@ TEST_CASE("rows: permuted tensors of short modes") {
   CHECK(row(DType::f32, {64, 197, 12, 440}, {2, 4, 3, 1}) == "broadcast.transpose");
   CHECK(row(DType::f16, {64, 192, 12, 440}, {2, 4, 3, 1}) == "broadcast.transpose");  // in words
   CHECK(row(DType::f16, {513, 513, 257}, {2, 1, 3}) == "broadcast.transpose");
+  // and those that broadcast.permute turns in words
+  CHECK(row(DType::i8, {103, 56, 224, 77}, {3, 1, 4, 2}) == "broadcast.permute");
+  CHECK(row(DType::i8, {744, 8, 112, 6, 25}, {3, 5, 4, 2, 1}) == "broadcast.permute");
+  CHECK(row(DType::f16, {64, 1000, 5, 55}, {4, 3, 2, 1}) == "broadcast.permute");
+  CHECK(row(DType::i8, {80, 50, 80, 312}, {2, 1, 4, 3}) != "broadcast.transpose");  // of what the first cache has
+}
+
+TEST_CASE("rows: vectors of permuted tensors, whatever modes they lie in") {
+  const auto rows = cuda::registry();
+  const auto k = std::find_if(rows.begin(), rows.end(), [](const Kernel &k) { return std::string(k.name) == "broadcast.permute"; });
+  REQUIRE(k != rows.end());
+  // elements along out, along the input, and whether words are turned
+  const auto vectors = [&](DType d, const Sizes &extents, const std::vector<int> &order, bool with_bias) {
+    Sizes strides(extents.size()), bias(extents.size(), 0);
+    int64_t step = 1;
+    for (int m : order) strides[size_t(m - 1)] = step, step *= extents[size_t(m - 1)];
+    bias[0] = 1;
+    Call call;
+    call.tensor(d, extents).tensor(d, extents, strides);
+    const Problem p = with_bias ? call.tensor(d, extents, bias).expr({Node::input(0), Node::input(1), Node::op(Op::add)}).map()
+                                : call.expr({Node::input(0)}).map();
+    REQUIRE(k->accepts(p, card()));
+    const LaunchConfig c = k->configure(p, card());
+    return std::vector<int>{c.vector, c.variant / 2, c.variant % 2};
+  };
+  CHECK(vectors(DType::f16, {3, 224, 224, 430}, {3, 2, 4, 1}, false) == std::vector<int>{8, 8, 1});
+  CHECK(vectors(DType::f16, {28, 28, 512, 160}, {3, 1, 4, 2}, false) == std::vector<int>{8, 8, 1});
+  CHECK(vectors(DType::f32, {28, 28, 512, 160}, {3, 1, 4, 2}, false) == std::vector<int>{4, 4, 0});
+  CHECK(vectors(DType::i8, {28, 28, 512, 160}, {3, 1, 4, 2}, false) == std::vector<int>{16, 16, 1});
+  CHECK(vectors(DType::f16, {64, 197, 12, 441}, {2, 4, 3, 1}, false)[1] == 1);                         // nothing along the input
+  CHECK(vectors(DType::f16, {17, 31, 61, 2039}, {4, 3, 2, 1}, false) == std::vector<int>{1, 1, 0});   // nor out
+  CHECK(vectors(DType::f16, {3, 224, 224, 430}, {3, 2, 4, 1}, true)[0] == 1);  // what is no vector of the other input
 }
 
 TEST_CASE("rows: inputs that lie across out, and across each other") {

@@ -312,6 +312,14 @@ TCU_DEVICE unsigned funnel_right(unsigned low, unsigned high, unsigned at) {
 #endif
 }
 
+// Half k of each of two words, for k = 0 and 1.
+TCU_DEVICE Words<2> turn_halves(const unsigned (&w)[2]) {
+#if TCU_DEVICE_CODE
+  return {{__byte_perm(w[0], w[1], 0x5410), __byte_perm(w[0], w[1], 0x7632)}};
+#else
+  return {{(w[0] & 0xffff) | w[1] << 16, w[0] >> 16 | (w[1] & 0xffff0000)}};
+#endif
+}
 // Byte k of each of four words, for k = 0 to 3.
 TCU_DEVICE Words<4> turn_bytes(const unsigned (&w)[4]) {
 #if TCU_DEVICE_CODE

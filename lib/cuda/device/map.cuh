@@ -76,6 +76,16 @@ TCU_FN T parameter(const P &p, int i) {
   return p.parameter[i].template as<T>();
 }
 
+template <class T>
+struct Identity {
+  using Inputs = Types<T>;
+  using Element = compute_t<T>;
+  template <class P> TCU_FN static Element apply(const P &, Element x) { return x; }
+};
+// Whether a map is its only input as it is.
+template <class Map> inline constexpr bool is_identity = false;
+template <class T> inline constexpr bool is_identity<Identity<T>> = true;
+
 #if defined(TCU_KERNELS)
 
 // V elements of every input, each as it was read: as one word where that is one access. It is taken apart where an element is
@@ -331,9 +341,12 @@ TCU_DEVICE void put_elements(const P &p, Index at, E element) {
     store(p, to, y);
   }
 }
-// The same of the expression of V elements that were read.
+// The same of the expression of V elements that were read. What is copied as it is, is not taken apart.
 template <class Map, class Acc, class Out, int V, unsigned kOnce, class P, class Index>
 TCU_DEVICE void put_pack(const P &p, const Pack<V, typename Map::Inputs, kOnce> &x, Index at) {
+  if constexpr (is_same<Map, Identity<Out>> && kOnce == 0) {
+    if (!p.scales() && !p.reads_out()) return store_vector(static_cast<Out *>(p.out) + at, x.first.get());
+  }
   put_elements<Map, Acc, Out, V>(p, at, [&](int v) { return apply_at<Map>(p, x, v); });
 }
 // Params of a call that sets no flag, to those that ask for them.
@@ -355,16 +368,6 @@ TCU_DEVICE void store_result(const P &p, Index offset, typename F::State state, 
 
 // ---- shipped maps ----
 
-template <class T>
-struct Identity {
-  using Inputs = Types<T>;
-  using Element = compute_t<T>;
-  template <class P> TCU_FN static Element apply(const P &, Element x) { return x; }
-};
-
-// Whether a map is its only input as it is.
-template <class Map> inline constexpr bool is_identity = false;
-template <class T> inline constexpr bool is_identity<Identity<T>> = true;
 // Whether it is that, or a few additions and products (generated maps say so): little beside what moves.
 template <class Map> inline constexpr bool is_brief = is_identity<Map> || requires { requires Map::kBrief; };
 

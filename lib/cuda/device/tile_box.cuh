@@ -43,6 +43,14 @@ TCU_FN constexpr int row_pitch(int length, int least) {
   return ((length + unit - 1) / unit | 1) * unit;
 }
 
+// Elements by which every `vector` rows lie further on where a thread has so many elements of a column, and `lanes` neighbouring threads all of
+// it, so that what a warp stores at once lies in different banks; or a warp's threads of one column do, where that takes less room.
+TCU_FN constexpr int column_skew(int pitch, int lanes, int vector, int least) {
+  const int bank = least < 4 ? 4 : least, banks = 128 / bank, columns = lanes < banks && lanes > 0 ? (banks + lanes - 1) / lanes : 1;
+  const int skew = (columns - vector * (pitch * least / bank)) & (banks - 1);
+  return vector == 1 ? 0 : (skew <= vector ? skew : 1) * bank / least;
+}
+
 // A row is a run of the fastest modes, as long as a block has threads for; neighbouring threads go along it.
 struct TileWays {
   int count[kTileModes];              // elements, by mode
@@ -51,9 +59,9 @@ struct TileWays {
   int in_row[2], length[2], rows[2];  // the first of these are a row; its elements; rows
   int room;                           // elements in shared memory, where the tile stands as out goes through it
 
-  // extent(m), far(m): of mode m the extent, and the distance in the guide. vector: elements that a thread takes at once.
+  // extent(m), far(m): of mode m the extent, and the distance in the guide. vector: elements that a thread takes at once, by the way.
   template <class Extent, class Far>
-  TCU_FN void find(const TileBox &box, int modes, int vector, int least, Extent extent, Far far) {
+  TCU_FN void find(const TileBox &box, int modes, const int (&vector)[2], int least, Extent extent, Far far) {
     n = 0;
     int all = 1;
     for (int m = 0; m < modes; ++m) {
@@ -68,7 +76,7 @@ struct TileWays {
       length[way] = 1, in_row[way] = 0;
       while (in_row[way] < n) {
         const int m = mode[way][in_row[way]];
-        if (length[way] * count[m] > kThreads * vector) break;
+        if (length[way] * count[m] > kThreads * vector[way]) break;
         length[way] *= count[m], ++in_row[way];
         if (!box.is_whole(m) || (way == 0 && in_row[0] < n && mode[0][in_row[0]] != m + 1)) break;  // what follows is not beside these
       }
@@ -80,7 +88,19 @@ struct TileWays {
       for (int k = 0; k < in_row[0]; ++k) is_in_row |= mode[0][k] == mode[1][i];
       if (!is_in_row) mode[0][next++] = mode[1][i];
     }
-    room = row_pitch(length[0], least) * rows[0];
+    const int pitch = row_pitch(length[0], least), fast = mode[1][0];
+    room = pitch * rows[0];
+    if (in_row[0] < n && mode[0][in_row[0]] == fast)  // whose elements are rows
+      room += column_skew(pitch, length[1] / vector[1], vector[1], least) * (count[fast] / vector[1]) * (rows[0] / count[fast]);
+    // The guide's rows in the order in which they lie along out's.
+    next = in_row[1];
+    int others[kTileModes], n_others = 0;
+    for (int k = next; k < n; ++k) others[n_others++] = mode[1][k];
+    for (int k = 0; k < in_row[0]; ++k)
+      for (int i = 0; i < n_others; ++i)
+        if (others[i] == mode[0][k]) mode[1][next++] = others[i], others[i] = -1;
+    for (int i = 0; i < n_others; ++i)
+      if (others[i] >= 0) mode[1][next++] = others[i];
   }
 };
 

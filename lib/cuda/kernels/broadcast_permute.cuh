@@ -2,8 +2,9 @@
 // A tile is a box of modes (device/tile_box.cuh) that the host chooses: a run of out's and a run of the guide's, the first such input.
 // Inputs that lie as the guide does, kTurned, are read along its rows and put into shared memory as out goes through the tile; then out is
 // gone through along its own rows, and what is not turned is read as it lies. Where each row of the tile begins, in every operand and in
-// shared memory, is found once a block. Elements are taken V at a time where all rows are whole vectors, else one by one. Which inputs are
-// one element along out's fastest mode then is in kOnce.
+// shared memory, is found once a block. Elements are taken V at a time along out's rows, and W along the guide's, where these are whole
+// vectors, however many modes a vector lies in: three channels of 224 pixels are rows of 672. kBeside: what lies beside each other in a word of out
+// is turned in registers, and stored as that word. Which inputs are one element all along out's vectors is in kOnce.
 // In place: an element is written by the thread that read it, after it did (an operand with out's layout is never turned).
 #pragma once
 #include "device/map.cuh"
@@ -17,10 +18,14 @@ TCU_FN constexpr int permute_items(int vector, int bytes) { return vector > 1 ? 
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Acc, class Out, class Index, int V, unsigned kOnce, unsigned kTurned>
+template <class Map, class Acc, class Out, class Index, int V, int W, bool kBeside, unsigned kOnce, unsigned kTurned>
 struct broadcast_permute {
   using Inputs = typename Map::Inputs;
-  static constexpr int N = Inputs::size, kItems = permute_items(V, largest_of<Inputs>::bytes), kResident = map_blocks<Map, Acc, V>(4);
+  static constexpr int N = Inputs::size, kBytes = largest_of<Inputs>::bytes, kResident = map_blocks<Map, Acc, V>(4);
+  static constexpr int kUnit = least_of<Inputs>;  // bytes
+  // The guide's rows, beside each other in shared memory, whose elements are a word.
+  template <class T>
+  static constexpr int kTogether = kBeside && sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1;
 
   // A place in the tile, as one number: in shared memory (14 bits), and along the two modes that are cut (8 bits and an empty one each).
   static constexpr unsigned kRoom = kTileRoom, kBeyond = 1u << 22 | 1u << 31;
@@ -34,6 +39,7 @@ struct broadcast_permute {
   };
   struct Shared {
     int count[kTileModes], place[kTileModes];  // of a mode: elements, and from one to the next in shared memory
+    int skewed, skew;                          // the mode of which every W elements lie further on, by so much; -1 if there is none
     Index tiles[2];                            // along the modes that are cut
     Divisor by_tiles[2];                       // of 32 bits
     Row rows[N + 1][kTileRows];                // out's, and every input's by the way that it is gone through
@@ -44,11 +50,16 @@ struct broadcast_permute {
   };
   struct Thread {
     Way way[2];
+    int column[W];            // of its elements in a row of the guide's: their places in shared memory, in kUnits
     Offsets<N, Index> along;  // of its elements in a row
   };
 
   template <class P>
   TCU_DEVICE static PackedWays ways_of(const P &p) { return {p.split, p.chunk, p.lanes}; }
+  // Where element `at` of mode m lies in shared memory.
+  TCU_DEVICE static int place_of(const Shared &shared, int m, int at) {
+    return at * shared.place[m] + (m == shared.skewed ? at / W * shared.skew : 0);
+  }
   // Where element i of those that modes first..last-1 of a way number lies.
   template <class P>
   TCU_DEVICE static void find(const P &p, const TileBox &box, const PackedWays &ways, const Shared &shared, int way, int first, int last,
@@ -59,7 +70,7 @@ struct broadcast_permute {
       const int m = ways.mode(way, k), n = shared.count[m], q = i / n, at = i - q * n;
       i = q;
       advance(o, p.mode[m], Index(at));
-      place += unsigned(at * shared.place[m]);
+      place += unsigned(place_of(shared, m, at));
 #pragma unroll
       for (int c = 0; c < 2; ++c)
         if (m == box.cut[c] && !box.is_whole(m)) place += along_cut(c, unsigned(at));
@@ -70,11 +81,16 @@ struct broadcast_permute {
     const int t = int(threadIdx.x);
     if (t == 0) {
       int step = 1;
+      shared.skewed = -1;
 #pragma unroll 1
       for (int k = 0; k < ways.n(); ++k) {
         const int m = ways.mode(0, k);
-        if (k == ways.in_row(0)) step = row_pitch(step, least_of<Inputs>);
+        if (k == ways.in_row(0)) {
+          step = row_pitch(step, kUnit);
+          if (m == ways.mode(1, 0)) shared.skewed = m, shared.skew = column_skew(step, ways.length(1) / W, W, kUnit);
+        }
         shared.count[m] = box.count(m, p.mode[m].extent), shared.place[m] = step, step *= shared.count[m];
+        if (m == shared.skewed) step += shared.count[m] / W * shared.skew;
       }
     }
     if (t == 32 || t == 64) {  // meanwhile
@@ -86,13 +102,14 @@ struct broadcast_permute {
     Thread thread;
 #pragma unroll
     for (int way = 0; way < 2; ++way) {
-      const int threads = ways.length(way) / V, row = t / threads;
+      const int vector = way == 0 ? V : W, threads = ways.length(way) / vector, row = t / threads, i = (t - row * threads) * vector;
       Way &w = thread.way[way];
       w.step = kThreads / threads, w.rows = ways.rows(way);
       w.first = row < w.step ? row : kTileRows;  // or none
       Offsets<N, Index> along, across;
       unsigned place;
-      find(p, box, ways, shared, way, 0, ways.in_row(way), (t - row * threads) * V, along, w.place);
+      find(p, box, ways, shared, way, 0, ways.in_row(way), i, along, w.place);
+      if (way == 1) set_column(p, box, ways, shared, i, thread);
       find(p, box, ways, shared, way, ways.in_row(way), ways.n(), t, across, place);
       if (way == 0) {
         thread.along.out = along.out;
@@ -109,6 +126,49 @@ struct broadcast_permute {
     return thread;
   }
 
+  // The places of elements i, i + 1, ... of a row of the guide's, of whose fastest mode a vector has one end at most.
+  template <class P>
+  TCU_DEVICE static void set_column(const P &p, const TileBox &box, const PackedWays &ways, const Shared &shared, int i, Thread &thread) {
+    const int m = ways.mode(1, 0), n = shared.count[m], at = i % n, end = n - at;
+    const int start = int(thread.way[1].place & kRoom) - place_of(shared, m, at);
+    int next = 0;  // what `start` is after the end
+    if (end < W) {
+      Offsets<N, Index> any;
+      unsigned place;
+      find(p, box, ways, shared, 1, 0, ways.in_row(1), i + end, any, place);
+      next = int(place & kRoom);
+    }
+#pragma unroll
+    for (int w = 0; w < W; ++w)
+      thread.column[w] = (w < end ? start + place_of(shared, m, at + w) : next + place_of(shared, m, w - end)) * kUnit;
+  }
+
+  // W elements of rows that are beside each other, to shared memory from there on.
+  template <class T, int G>
+  TCU_DEVICE static void put(const SharedElements &tile, int byte, const Thread &thread, const Raw<T, W> (&x)[G]) {
+    if constexpr (G == 1) {
+      const Vec<T, W> e = x[0].get();
+#pragma unroll
+      for (int w = 0; w < W; ++w) tile.put(byte + thread.column[w] * (int(sizeof(T)) / kUnit), e.at[w]);
+    } else {
+      constexpr int kWords = (W + G - 1) / G;
+      Words<kWords> rows[G];
+#pragma unroll
+      for (int g = 0; g < G; ++g) rows[g] = words_of(x[g].get());
+#pragma unroll
+      for (int i = 0; i < kWords; ++i) {
+        unsigned of[G];
+#pragma unroll
+        for (int g = 0; g < G; ++g) of[g] = rows[g].at[i];
+        Words<G> columns;
+        if constexpr (G == 2) columns = turn_halves(of);
+        else columns = turn_bytes(of);
+#pragma unroll
+        for (int g = 0; g < G; ++g)
+          if (i * G + g < W) tile.put(byte + thread.column[i * G + g] * (int(sizeof(T)) / kUnit), columns.at[g]);
+      }
+    }
+  }
   // What the turned inputs have of a tile, to shared memory, one input after another.
   template <int I, class P>
   TCU_DEVICE static void turn(Types<>, const P &, const Offsets<N, Index> &, const Thread &, const Shared &, unsigned, SharedElements) {}
@@ -116,32 +176,31 @@ struct broadcast_permute {
   TCU_DEVICE static void turn(Types<T, R...>, const P &p, const Offsets<N, Index> &o, const Thread &thread, const Shared &shared, unsigned left,
                               SharedElements tile) {
     if constexpr (kTurned >> I & 1) {
+      constexpr int G = kTogether<T>, kItems = permute_items(W, kBytes) / G;
       const Way w = thread.way[1];
       const T *const start = opaque(static_cast<const T *>(p.in[I]) + o.in[I]);
-      const int step = shared.place[ways_of(p).mode(1, 0)];
 #pragma unroll 1
-      for (int first = w.first, done = 0; done < w.rows; done += kItems * w.step, first += kItems * w.step) {
-        Raw<T, V> x[kItems];
-        unsigned place[kItems];
+      for (int first = w.first * G, done = 0; done < w.rows; done += kItems * G * w.step, first += kItems * G * w.step) {
+        Raw<T, W> x[kItems][G];
+        int place[kItems];  // of the row
         bool there[kItems];
 #pragma unroll
         for (int k = 0; k < kItems; ++k) {
-          const int row = first + k * w.step;
-          const Row r = shared.rows[1 + I][row < w.rows ? row : w.rows - 1];
-          place[k] = r.place + w.place;
-          there[k] = (row < w.rows) & has(left, place[k]);
-          // The tile's first element in place of one that is not there: loads that may not happen wait for one another.
-          const T *const from = start + (there[k] ? thread.along.in[I] + r.offset : Index(0));
-          if constexpr (V == 1) x[k] = Raw<T, V>::load_one(from);
-          else x[k] = Raw<T, V>::load(from);
+          const int row = first + k * G * w.step, known = row < w.rows ? row : w.rows - G;
+          const Row *const r = shared.rows[1 + I] + known;
+          place[k] = int(r->place & kRoom);
+          there[k] = (row < w.rows) & has(left, r->place + w.place);
+#pragma unroll
+          for (int g = 0; g < G; ++g) {
+            // The tile's first element in place of one that is not there: loads that may not happen wait for one another.
+            const T *const from = start + (there[k] ? thread.along.in[I] + r[g].offset : Index(0));
+            if constexpr (W == 1) x[k][g] = Raw<T, W>::load_one(from);
+            else x[k][g] = Raw<T, W>::load(from);
+          }
         }
 #pragma unroll
-        for (int k = 0; k < kItems; ++k) {
-          if (!there[k]) continue;
-          const Vec<T, V> e = x[k].get();
-#pragma unroll
-          for (int v = 0; v < V; ++v) tile.put((int(place[k] & kRoom) + v * step) * int(sizeof(T)), e.at[v]);
-        }
+        for (int k = 0; k < kItems; ++k)
+          if (there[k]) put(tile, place[k] * int(sizeof(T)), thread, x[k]);
       }
       tile = tile.beyond(tile_part_bytes(ways_of(p).room, int(sizeof(T))));
     }
@@ -215,6 +274,7 @@ struct broadcast_permute {
       const unsigned left = locate(p, box, shared[0], tile, o);
       turn<0>(Inputs{}, p, o, thread, shared[0], left, turned);
       __syncthreads();
+      constexpr int kItems = permute_items(V, kBytes);
       const Way w = thread.way[0];
 #pragma unroll 1
       for (int first = w.first, done = 0; done < w.rows; done += kItems * w.step, first += kItems * w.step) {
@@ -252,8 +312,11 @@ struct BroadcastPermute {
   // Elements of out: what lies so close is read while the first cache has it. (Of 8 bytes a sector has few. Of fewer, 22 problems where it lies 128 to
   // 900 apart took 0.28 to 1.02 of the time by this row, H100.)
   static constexpr int kBeside = 128, kBesideWide = 900;
-  static constexpr int kSector = 32;          // bytes that are read at a time
+  static constexpr int kSector = 32, kLine = 128;  // bytes that are read at a time, and that the caches have at a place
   static constexpr int64_t kMuch = 12000000;  // bytes of a problem
+  // Speed from which on it is faster than broadcast.transpose is in single elements: 31 problems on an H100 took 0.75 of its time (geometric mean), 25 of
+  // them less than it, 1.22 times at most.
+  static constexpr double kFaster = 1.5;
 
   static int64_t far(const Problem &p, int mode, int k) { return distance(p.modes[mode].stride[k]); }
   // The modes along which operand k is not one element, its closest neighbours' first.
@@ -298,30 +361,34 @@ struct BroadcastPermute {
     return p.modes.size() >= 2 && p.modes.size() <= kTileModes && p.n_inputs <= 4 && p.modes[0].stride[0] == 1 && p.kept() >= kThreads &&
            guide(p) > 0;
   }
-  // Whether all rows are whole vectors of v, out's and those of inputs along the mode that they are read along.
-  static bool whole(const Problem &p, int v) {
-    const int g = guide(p), t = order(p, g).mode[0];
-    if (!rows_aligned(p, 0, 0, v)) return false;
-    for (int k = 1; k <= p.n_inputs; ++k) {
-      if (p.modes[0].stride[k] == 0) continue;
-      const int m = is_turned(p, g, k) ? t : 0;
-      if (p.modes[m].stride[k] != 1 || !rows_aligned(p, m, k, v)) return false;
+  // Whether v neighbours along out (way 0), or along the guide, lie one after another in every operand that is gone through that way, whatever
+  // modes they are in, and are whole vectors; or are one element of it.
+  static bool whole(const Problem &p, int way, int v) {
+    const int g = guide(p);
+    const Order along = order(p, way == 0 ? 0 : g);
+    for (int k = 0; k <= p.n_inputs; ++k) {
+      if (way != (k > 0 && is_turned(p, g, k))) continue;
+      const bool once = k > 0 && p.modes[along.mode[0]].stride[k] == 0;
+      unsigned within = 0;
+      int64_t n = 1;
+      for (int i = 0; n % v != 0; ++i) {
+        if (i == along.n || p.modes[along.mode[i]].stride[k] != (once ? 0 : n)) return false;
+        within |= 1u << along.mode[i], n *= p.modes[along.mode[i]].extent;
+      }
+      if (!once && !runs_aligned(p, within, k, v)) return false;
     }
-    return true;
-  }
-  static int vector(const Problem &p) {
-    for (int v : {vector_of(p, true), 2})
-      if (v > 1 && v <= vector_of(p, true) && whole(p, v)) return v;
-    return 1;
+    return v <= p.modes[along.mode[0]].extent || way == 0;  // of the guide's a vector is to have one end at most
   }
 
   struct Chosen {
     TileBox box;
     TileWays ways;
+    int vector[2];     // along out, along the guide
+    bool beside = false;
     double speed = 0;  // elements that a multiprocessor makes in a cycle, roughly
   };
-  // Of boxes with runs of so many elements, the one that seems to take the least time.
-  static Chosen choose(const Problem &p, int v) {
+  // Of boxes with runs of so many elements, and of vectors, those that seem to take the least time.
+  static Chosen choose(const Problem &p) {
     const int g = guide(p), n = p.modes.size();
     const Order orders[] = {order(p, 0), order(p, g)};
     int turned = 0, least = 16;  // bytes of an element in shared memory, of all inputs that are turned, and of the narrowest input
@@ -329,28 +396,36 @@ struct BroadcastPermute {
       least = std::min(least, bytes_of(p.dtype(k)));
       if (is_turned(p, g, k)) turned += bytes_of(p.dtype(k));
     }
+    bool whole[2][5];  // by way, vectors of 1, 2, 4, 8 and 16
+    for (int way = 0; way < 2; ++way)
+      for (int i = 0; i < 5; ++i) whole[way][i] = 1 << i <= vector_of(p, true) && BroadcastPermute::whole(p, way, 1 << i);
     Chosen best;
-    for (int64_t along : {16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 4096})
-      for (int64_t across : {16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 4096}) {
-        Chosen c;
-        int cuts = 0;
-        c.box = {}, c.box.guide = g - 1;
-        take(p, c.box, cuts, orders[0], along, v);
-        take(p, c.box, cuts, orders[1], across, v);
-        for (; cuts < 2; ++cuts)
-          for (c.box.some[cuts] = 1; c.box.cut[cuts] + 1 < n && !c.box.is_whole(c.box.cut[cuts]);) ++c.box.cut[cuts];
-        if (fits(p, c, v, turned, least) && (c.speed = speed(p, c, v)) > best.speed) best = c;
+    for (int v = 4; v >= 0; --v)
+      for (int w = 4; w >= 0; --w) {
+        if (!whole[0][v] || !whole[1][w]) continue;
+        for (int64_t along : {16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 4096})
+          for (int64_t across : {16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 4096}) {
+            Chosen c;
+            int cuts = 0;
+            c.box = {}, c.box.guide = g - 1, c.vector[0] = 1 << v, c.vector[1] = 1 << w;
+            take(p, c.box, cuts, orders[0], along, c.vector[0]);
+            take(p, c.box, cuts, orders[1], across, c.vector[1]);
+            for (; cuts < 2; ++cuts)
+              for (c.box.some[cuts] = 1; c.box.cut[cuts] + 1 < n && !c.box.is_whole(c.box.cut[cuts]);) ++c.box.cut[cuts];
+            if (fits(p, c, turned, least) && (c.speed = speed(p, c, least)) > best.speed) best = c;
+          }
       }
     return best;
   }
-  // Adds a run of `target` elements along these modes to the box.
+  // Adds a run of `target` elements along these modes to the box, whole vectors of v.
   static void take(const Problem &p, TileBox &box, int &cuts, const Order &order, int64_t target, int v) {
     int64_t length = 1;
     for (int i = 0; i < order.n; ++i) {
       const int m = order.mode[i];
       const int64_t e = p.modes[m].extent, want = std::max<int64_t>(target / length, 1);
       if (!box.is_whole(m) && e > want) {
-        const int64_t even = ceil_div(e, ceil_div(e, want)), some = std::min<int64_t>(i == 0 ? ceil_div(even, v) * v : even, kTileCut);
+        const int64_t even = ceil_div(e, ceil_div(e, want)), grain = v / std::gcd(int64_t(v), length);
+        const int64_t some = std::min<int64_t>(ceil_div(even, grain) * grain, kTileCut);
         if (some < e) {
           for (int c = 0; c < cuts; ++c)
             if (box.cut[c] == m) return void(box.some[c] = std::max(box.some[c], int(some)));
@@ -361,44 +436,85 @@ struct BroadcastPermute {
       box.whole |= 1 << m, length *= e;
     }
   }
-  static bool fits(const Problem &p, Chosen &c, int v, int turned, int least) {
+  static bool fits(const Problem &p, Chosen &c, int turned, int least) {
     int64_t all = turned;
     for (int m = 0; m < p.modes.size() && all <= kBytes; ++m) all *= c.box.count(m, p.modes[m].extent);
     if (all > kBytes) return false;
-    c.ways.find(c.box, p.modes.size(), v, least, [&](int m) { return p.modes[m].extent; },
+    c.ways.find(c.box, p.modes.size(), c.vector, least, [&](int m) { return p.modes[m].extent; },
                 [&](int m) { return far(p, m, c.box.guide + 1); });
     bool fits = c.ways.room <= kTileRoom;
     for (int way = 0; way < 2; ++way)
-      fits = fits && c.ways.in_row[way] > 0 && c.ways.rows[way] <= kTileRows && c.ways.length[way] % v == 0;
+      fits = fits && c.ways.in_row[way] > 0 && c.ways.rows[way] <= kTileRows && in_vectors(p, c, way);
     return fits;
   }
-  // From counted instructions and bytes. Of the problems of 16 MB and more in an early run on an H100 the middle made 0.8 of it, eight of ten
-  // 0.46 to 1.39; functions make less.
-  static double speed(const Problem &p, const Chosen &c, int v) {
+  // Whether a tile's rows are whole vectors, of which a tensor's last tile has all or nothing, too.
+  static bool in_vectors(const Problem &p, const Chosen &c, int way) {
+    const int v = c.vector[way], fast = c.ways.mode[way][0];
+    int64_t n = 1;
+    for (int k = 0; n % v != 0; ++k) {
+      if (k == c.ways.in_row[way]) return false;
+      const int m = c.ways.mode[way][k];
+      const int64_t extent = p.modes[m].extent;
+      if (far(p, m, way == 0 ? 0 : c.box.guide + 1) != n) return false;
+      if (!c.box.is_whole(m)) return n * extent % v == 0 && n * c.ways.count[m] % v == 0 && (way == 0 || c.ways.count[fast] >= v);
+      n *= extent;
+    }
+    return c.ways.length[way] % v == 0 && (way == 0 || c.ways.count[fast] >= v);
+  }
+  // Whether the guide's rows that are beside each other in shared memory are whole words there, of which a tile has all or nothing.
+  static bool in_words(const Problem &p, const Chosen &c, int least) {
     const TileWays &w = c.ways;
+    int64_t n = 1;
+    for (int k = 0; k < w.in_row[0]; ++k) {
+      const int m = w.mode[0][k];
+      if (std::find(w.mode[1], w.mode[1] + w.in_row[1], m) != w.mode[1] + w.in_row[1]) break;
+      if (!c.box.is_whole(m)) return n * p.modes[m].extent * least % 4 == 0 && n * w.count[m] * least % 4 == 0;
+      n *= w.count[m];
+    }
+    return n * least % 4 == 0;
+  }
+  // Of operand k's neighbours that a tile goes along one after another, bytes of the units of so many that they are in, for each of theirs, on the
+  // average; of out's twice as many where they are less than a line, and there could be more.
+  static double filled(const Problem &p, const Chosen &c, int way, int k, int64_t unit) {
+    const TileWays &w = c.ways;
+    const int64_t size = bytes_of(p.dtype(k));
+    int64_t run = 1, all = 1, apart = 0;  // apart: what divides the distances of runs
+    for (int i = 0; i < w.n && far(p, w.mode[way][i], k) == run; ++i) {
+      run *= w.count[w.mode[way][i]];
+      if (!c.box.is_whole(w.mode[way][i])) break;
+    }
+    const Order o = order(p, k);
+    for (int i = 0; i < o.n; ++i) {
+      if (far(p, o.mode[i], k) == all) all *= p.modes[o.mode[i]].extent;
+      if (far(p, o.mode[i], k) >= run) apart = std::gcd(apart, far(p, o.mode[i], k));
+    }
+    const int64_t bytes = run * size, begin = std::gcd(std::gcd(run, apart) * size, unit);
+    return double(bytes - begin + unit) / double(bytes) * (way == 0 && bytes < kLine && run < all ? 2 : 1);
+  }
+  // A least squares fit to the times of 4,090 tiles on an H100: what four blocks of a multiprocessor take for one each, of which the middle error is a
+  // tenth.
+  static double speed(const Problem &p, Chosen &c, int least) {
+    const TileWays &w = c.ways;
+    c.beside = least < 4 && in_words(p, c, least);
     int widest = 1;
     for (int k = 1; k <= p.n_inputs; ++k) widest = std::max(widest, bytes_of(p.dtype(k)));
-    const int items = permute_items(v, widest);
     const int64_t all = int64_t(w.length[0]) * w.rows[0];
     double there = double(all);  // elements of a tile, on the average
     for (int i = 0; i < 2; ++i) {
       const int64_t e = p.modes[c.box.cut[i]].extent, tiles = c.box.tiles(i, e);
       if (!c.box.is_whole(c.box.cut[i])) there *= double(e) / double(tiles * c.box.some[i]);
     }
-    double instructions = 150 * kThreads, bytes = 0;  // a thread's, for each tile
+    double time = 630 + 0.12 * double(all);  // ns
     for (int way = 0; way < 2; ++way) {
-      const int k = way == 0 ? 0 : c.box.guide + 1, turn = kThreads / (w.length[way] / v) * items;
-      const int of_item = way == 0 ? 24 + 8 * p.n_inputs + 4 * v : 18 + 2 * v;
-      instructions += double(ceil_div(w.rows[way], turn) * items * kThreads) * of_item;
-      int64_t run = 1;  // elements that are neighbours in memory
-      for (int i = 0; i < w.n && far(p, w.mode[way][i], k) == run; ++i) {
-        run *= w.count[w.mode[way][i]];
-        if (!c.box.is_whole(w.mode[way][i])) break;
-      }
-      bytes += double(all) * (bytes_of(p.dtype(k)) + double(kSector) / double(run));
+      const int v = c.vector[way], together = way == 1 && c.beside ? 4 / least : 1, items = permute_items(v, widest) / together;
+      const int turn = kThreads / (w.length[way] / v) * items * together;
+      time += double(ceil_div(w.rows[way], turn) * items) * (way == 0 ? 84 : 55 + 19 * together);
     }
-    const double moving = bytes / 14, counting = instructions / 100;
-    return there / (std::max(moving, counting) + 0.3 * std::min(moving, counting));
+    const double written = filled(p, c, 0, 0, kLine / 2), read = filled(p, c, 1, c.box.guide + 1, kLine);
+    time += there * (0.216 * written * bytes_of(p.out) + 0.04 * read * bytes_of(p.dtype(c.box.guide + 1)));
+    for (int k = 1; k <= p.n_inputs; ++k)
+      if (!is_turned(p, c.box.guide + 1, k) && p.modes[0].stride[k] != 0) time += 0.185 * there * bytes_of(p.dtype(k));
+    return there * 4 / (time * 1.755);
   }
 
   // Whether much is read across out and across itself, so that what the planner's other rows read of some input's sectors is little.
@@ -413,27 +529,29 @@ struct BroadcastPermute {
   // of kMuch and more that scatter took 0.69 of the time, if they are this row's where it has, and broadcast.copied's where not.
   static bool uses_sectors(const Problem &p) {
     const int g = guide(p);
-    const TileBox box = choose(p, vector(p)).box;
+    const TileBox box = choose(p).box;
     for (int k = 1; k <= p.n_inputs; ++k)
       if (jumps(p, k) && !is_turned(p, g, k) && 3 * used(p, k, sector_of(p, k), [&](int m) { return box.count(m, p.modes[m].extent); }) < sector_of(p, k))
         return false;
     return true;
   }
   // Where out's neighbours would each read a sector of the guide of which the others' elements are far away, sooner than these would come from
-  // the second level cache, or the memory, again and again; and broadcast.transpose has no tiles that are nearly full. By 202 problems on an
-  // H100: in the 44 that it is chosen for it took 0.53 of the time of what was chosen before, 1.17 at most. Of the others it was the
-  // best by more than a fifth in seven, 1.9 times at most, three of them of less than 16 MB.
+  // the second level cache, or the memory, again and again; and broadcast.transpose has no tiles that are nearly full. Of 360 problems
+  // of 40 to 100 MB on an H100 it is chosen for 198, in 0.60 of the time of the best other row (geometric mean; more than 1.05 in 34, 2.2 at most).
+  // Of the others it was the best by more than a fifth in eleven, 1.9 times at most.
   static bool suits(const Problem &p, const Device &d) {
     const int g = guide(p), bytes = bytes_of(p.dtype(g));
     int64_t size = bytes;
     for (const Mode &m : p.modes) size *= m.stride[g] != 0 ? m.extent : 1;
     if (crosses(p)) return scatters(p) && uses_sectors(p);
     if (p.bytes() < kMuch || size < (BroadcastShort::accepts(p, d) ? 4000000 : 2000000) || BroadcastTranspose::repeats(p)) return false;
-    const int v = vector(p), beside = used_beside(p, g, sector_of(p, g));
+    const int beside = used_beside(p, g, sector_of(p, g));
     if (beside * 3 > sector_of(p, g)) return false;
     const bool squares = BroadcastTranspose::accepts(p, d) && BroadcastTranspose::suits(p, d) && BroadcastTranspose::filled(p) >= 0.65;
-    if (squares && (p.n_inputs <= 2 || v > 2)) return false;
-    return 0.8 * choose(p, v).speed > (size > int64_t(d.l2_bytes) / 2 ? 0.2 : 0.45) * beside;
+    const Chosen chosen = choose(p);
+    const bool faster = BroadcastTranspose::is_singly(p) && chosen.speed > kFaster;
+    if (squares && !faster && (p.n_inputs <= 2 || BroadcastTranspose::vector(p) > 2)) return false;
+    return 0.8 * chosen.speed > (size > int64_t(d.l2_bytes) / 2 ? 0.2 : 0.45) * beside;
   }
   static int sector_of(const Problem &p, int k) { return kSector / bytes_of(p.dtype(k)); }  // elements
   // Of the elements of a sector, those that are needed at about the same time, if of mode m there are count(m).
@@ -455,8 +573,8 @@ struct BroadcastPermute {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     const int g = guide(p);
-    c.block = kThreads, c.vector = vector(p);
-    const Chosen chosen = choose(p, c.vector);
+    const Chosen chosen = choose(p);
+    c.block = kThreads, c.vector = chosen.vector[0], c.variant = 2 * chosen.vector[1] + chosen.beside;
     const PackedWays ways = PackedWays::of(chosen.ways);
     c.detail = chosen.box.packed(), c.split = ways.orders, c.chunk = ways.sizes, c.lanes = ways.room;
     for (int k = 1; k <= p.n_inputs; ++k)
@@ -470,7 +588,7 @@ struct BroadcastPermute {
     unsigned turned = 0;
     for (int k = 1; k <= p.n_inputs; ++k) turned |= unsigned(is_turned(p, guide(p), k)) << (k - 1);
     return make_instance(p, "broadcast_permute",
-                         {std::to_string(c.vector), bits_text(BroadcastGeneral::once(p, c.vector)), bits_text(turned)});
+                         {std::to_string(c.vector), std::to_string(c.variant / 2), c.variant % 2 ? "true" : "false", bits_text(BroadcastGeneral::once(p, c.vector)), bits_text(turned)});
   }
 };
 

@@ -202,9 +202,7 @@ struct BroadcastTranspose {
   }
   // Of a square tile.
   static int64_t side(const Problem &p) {
-    int bytes = 1;
-    for (int k = 1; k <= p.n_inputs; ++k) bytes = std::max(bytes, bytes_of(p.dtype(k)));
-    return transpose_side(bytes, vector(p));
+    return transpose_side(widest(p), vector(p));
   }
   struct Sides {
     int64_t across, down;
@@ -228,13 +226,16 @@ struct BroadcastTranspose {
     };
     return std::any_of(p.modes.begin() + 1, p.modes.end(), [&](const Mode &m) { return m.extent >= 8 && !moves(m); });
   }
-  // Whether out's neighbours read what lies beside each other while the first cache has it, and a tile would be read in single elements of one or two
-  // bytes (H100, (96,55,55,220), (64,197,12,440) and (77,77,8,1400) in several orders: another row took 0.35 to 0.86 of the time in twelve of twelve).
-  static bool is_beside(const Problem &p) {
+  static int widest(const Problem &p) {
     int bytes = 1;
     for (int k = 1; k <= p.n_inputs; ++k) bytes = std::max(bytes, bytes_of(p.dtype(k)));
-    return bytes <= 2 && vector(p) == 1 && distance(p.modes[other_mode(p)].stride[0]) * bytes <= 192;
+    return bytes;
   }
+  // Whether a tile would be read one or two bytes at a time.
+  static bool is_singly(const Problem &p) { return vector(p) * widest(p) <= 2; }
+  // Whether it would, of what lies beside each other where out's neighbours read it while the first cache has it (H100, (96,55,55,220), (64,197,12,440)
+  // and (77,77,8,1400) in several orders, and seven of int8 in vectors of two: another row took 0.17 to 0.86 of the time in 19 of 19).
+  static bool is_beside(const Problem &p) { return is_singly(p) && distance(p.modes[other_mode(p)].stride[0]) * widest(p) <= 192; }
   // How much of its tiles there is.
   static double filled(const Problem &p, const Sides &s) {
     const int64_t e0 = p.modes[0].extent, e1 = p.modes[other_mode(p)].extent;
