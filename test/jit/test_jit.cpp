@@ -807,8 +807,9 @@ TEST_CASE("rows: vectors of permuted tensors, whatever modes they lie in") {
     bias[0] = 1;
     Call call;
     call.tensor(d, extents).tensor(d, extents, strides);
-    const Problem p = with_bias ? call.tensor(d, extents, bias).expr({Node::input(0), Node::input(1), Node::op(Op::add)}).map()
-                                : call.expr({Node::input(0)}).map();
+    Problem p = with_bias ? call.tensor(d, extents, bias).expr({Node::input(0), Node::input(1), Node::op(Op::add)}).map()
+                          : call.expr({Node::input(0)}).map();
+    if (info(d).kind == Kind::Complex) p.alignment[0] = p.alignment[1] = 2;  // to their parts alone
     REQUIRE(k->accepts(p, card()));
     const LaunchConfig c = k->configure(p, card());
     return std::vector<int>{c.vector, c.variant / 2, c.variant % 2};
@@ -820,6 +821,7 @@ TEST_CASE("rows: vectors of permuted tensors, whatever modes they lie in") {
   CHECK(vectors(DType::f16, {64, 197, 12, 441}, {2, 4, 3, 1}, false)[1] == 1);                         // nothing along the input
   CHECK(vectors(DType::f16, {17, 31, 61, 2039}, {4, 3, 2, 1}, false) == std::vector<int>{1, 1, 0});   // nor out
   CHECK(vectors(DType::f16, {3, 224, 224, 430}, {3, 2, 4, 1}, true)[0] == 1);  // what is no vector of the other input
+  CHECK(vectors(DType::c64, {28, 28, 512, 40}, {3, 1, 4, 2}, false) == std::vector<int>{1, 1, 0});
 }
 
 TEST_CASE("rows: inputs that lie across out, and across each other") {

@@ -55,7 +55,7 @@ TCU_FN constexpr int column_skew(int pitch, int lanes, int vector, int least) {
 struct TileWays {
   int count[kTileModes];              // elements, by mode
   int n;                              // modes with more than one
-  int mode[2][kTileModes];            // these, from the fastest, along out and along the guide; out's rows are in the guide's order
+  int mode[2][kTileModes];            // these, from the fastest, along out and along the guide; rows are in the other's order
   int in_row[2], length[2], rows[2];  // the first of these are a row; its elements; rows
   int room;                           // elements in shared memory, where the tile stands as out goes through it
 

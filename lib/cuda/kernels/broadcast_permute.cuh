@@ -364,6 +364,7 @@ struct BroadcastPermute {
   // Whether v neighbours along out (way 0), or along the guide, lie one after another in every operand that is gone through that way, whatever
   // modes they are in, and are whole vectors; or are one element of it.
   static bool whole(const Problem &p, int way, int v) {
+    if (v == 1) return true;  // also of complex numbers that are aligned to their parts
     const int g = guide(p);
     const Order along = order(p, way == 0 ? 0 : g);
     for (int k = 0; k <= p.n_inputs; ++k) {
