@@ -99,7 +99,7 @@ TEST_CASE("cuda: random broadcasts on every kernel", "[cuda][broadcast]") {
     run_case(rng, add.handle, sum, 2, d, d, extents, true, runs);
   }
   // the last input's fastest mode is another than out's
-  for (int i = 0; i < repeats(24); ++i) {
+  for (int i = 0; i < repeats(40); ++i) {
     const int64_t sizes[] = {16, 17, 31, 63, 64, 65, 130};
     Sizes extents{support::one_of(rng, sizes), support::one_of(rng, sizes)};
     if (i % 3 == 0) extents.insert(extents.begin() + i % 2, 3);

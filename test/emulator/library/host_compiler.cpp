@@ -1,6 +1,6 @@
 // In place of lib/cuda/nvrtc.cpp: generated source becomes a shared object by the compiler that built this library, with
 // its sanitizers, and the emulator's loader takes it by its path. From the build:
-//   TCU_HOST_COMPILER, TCU_HOST_FLAGS (one string), TCU_SOURCE_DIR
+//   TCU_HOST_COMPILER, TCU_HOST_FLAGS (with | between them), TCU_SOURCE_DIR
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -74,13 +74,7 @@ class Scratch {
 std::vector<std::string> command() {
   std::vector<std::string> arguments{TCU_HOST_COMPILER};
   std::istringstream flags(TCU_HOST_FLAGS);
-  for (std::string flag; flags >> flag;) arguments.push_back(flag);
-  // -O0: these kernels run once or twice on a few elements, and the compiler is what the tests wait for.
-  // __CUDACC__: without what the planner reads of a kernel's header, as under NVRTC.
-  for (const char *flag : {"-std=c++20", "-O0", "-g0", "-fPIC", "-w", "-pipe", "-D__CUDACC__", "-DTCU_EMULATOR=1", "-ffp-contract=off",
-                           "-fno-sanitize-recover=all"})
-    arguments.push_back(flag);
-  for (const char *folder : {"/test/emulator/include", "/lib/cuda", "/lib", ""}) arguments.push_back("-I" + kRoot + folder);
+  for (std::string flag; std::getline(flags, flag, '|');) arguments.push_back(flag);
   return arguments;
 }
 
@@ -99,25 +93,6 @@ int run(const std::vector<std::string> &arguments, const std::string &log) {
   while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
   return status;
-}
-
-// A header of all that kernels include and of the kernels, compiled once a process (the compiler looks for the .gch beside it):
-// what is left for each function takes a third of the time. Where that fails, it is a header like any other.
-const std::string &prefix() {
-  static const std::string header = [] {
-    const std::string path = Scratch::get().name(".h"), log = Scratch::get().name(".log");
-    std::ofstream text(path);
-    text << "#include <cuda_runtime.h>\n#include \"core/functors.h\"\n";
-    for (const char *folder : {"device", "kernels"})
-      for (const auto &entry : fs::directory_iterator(kRoot + "/lib/cuda/" + folder))
-        if (entry.path().extension() == ".cuh") text << "#include \"" << folder << "/" << entry.path().filename().string() << "\"\n";
-    text.close();
-    std::vector<std::string> arguments = command();
-    arguments.insert(arguments.end(), {"-x", "c++-header", "-o", path + ".gch", path});
-    run(arguments, log);
-    return path;
-  }();
-  return header;
 }
 
 }  // namespace
@@ -150,7 +125,7 @@ std::string compile_source(const std::string &source, const Target &) {
   const std::string input = Scratch::get().name(".cpp");
   std::ofstream(input) << source;
   std::vector<std::string> arguments = command();
-  arguments.insert(arguments.end(), {"-shared", "-nostdlib", "-include", prefix(), "-o", code, "-x", "c++", input, "-x", "none"});
+  arguments.insert(arguments.end(), {"-shared", "-nostdlib", "-o", code, "-x", "c++", input, "-x", "none"});
   Dl_info emulator;
   if (::dladdr(reinterpret_cast<void *>(&emu::launch_count), &emulator)) arguments.push_back(emulator.dli_fname);
   if (run(arguments, log) != 0) {

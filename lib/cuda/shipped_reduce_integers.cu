@@ -1,8 +1,0 @@
-#include "cuda/ship_reduce.cuh"
-
-namespace tcu::cuda {
-void ship_reduce_integers(ShippedTable &t) {
-  ship_folds<int32_t, int64_t>(t);
-  ship_folds<int64_t, int64_t>(t);
-}
-}  // namespace tcu::cuda
