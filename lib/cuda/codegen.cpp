@@ -133,7 +133,7 @@ std::string source_of(const Instance &f) {
          "}\n"
          "extern \"C\" __global__ void __launch_bounds__(tcu::cuda::most_threads<tcu::cuda::Body>(), tcu::cuda::Body::kResident)\n"
          "kernel(const __grid_constant__ tcu::cuda::" + params_text(f.size) + " p) {\n"
-         "  tcu::cuda::begin_in_turn(p);\n"
+         "  tcu::cuda::begin_in_turn<tcu::cuda::Body>(p);\n"
          "  tcu::cuda::Body::run(p);\n"
          "}\n"
          "#if defined(TCU_EXPORT_KERNEL)\n"

@@ -10,7 +10,7 @@ namespace tcu::cuda {
 
 template <class Body>
 __global__ void __launch_bounds__(most_threads<Body>(), Body::kResident) entry(const __grid_constant__ ParamsSmall p) {
-  begin_in_turn(p);
+  begin_in_turn<Body>(p);
   Body::run(p);
 }
 

@@ -44,6 +44,15 @@ __global__ void reverse_kernel(const __grid_constant__ Params p) {
   p.data[0] = pointer[p.n];
 }
 
+// 0: waits for its turn before it reads; 1: planted: afterwards; 2: planted: never.
+template <int fault>
+__global__ void early_kernel(const __grid_constant__ Params p) {
+  emu::begin_early();
+  if (fault == 0) emu::await_turn();
+  if (fault < 2) p.data[threadIdx.x] += 1;
+  if (fault == 1) emu::await_turn();
+}
+
 __global__ void early_return_kernel(const __grid_constant__ Params p) {
   if (int(threadIdx.x) >= p.n) return;
   __syncthreads();
@@ -215,6 +224,13 @@ TEST_CASE("a launch after a failed one is sound") {
   REQUIRE(launch<&reverse_kernel<true>>(1, 64, Params{data.data(), 64}) == cudaSuccess);
 }
 
+TEST_CASE("a kernel that begins early and never waits for its turn") {
+  DeviceArray<float> data(32);
+  REQUIRE(launch<&early_kernel<2>>(2, 32, Params{data.data(), 32}) != cudaSuccess);
+  REQUIRE(has(emu::last_error(), "did not wait for its turn"));
+  REQUIRE(launch<&early_kernel<0>>(2, 32, Params{data.data(), 32}) == cudaSuccess);
+}
+
 TEST_CASE("shared memory that was never written does not read as zero") {
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
     emu::set_seed(seed);
@@ -250,6 +266,9 @@ TEST_CASE("an out-of-bounds access dies with an ASan report that names the threa
   REQUIRE(has(text, "AddressSanitizer: heap-use-after-free"));
   text = death([](Params p) { *static_cast<volatile float *>(p.data) = 0; });
   REQUIRE(has(text, "AddressSanitizer: use-after-poison"));
+  text = death([](Params p) { launch<&early_kernel<1>>(1, 32, p); });
+  REQUIRE(has(text, "AddressSanitizer: use-after-poison"));
+  REQUIRE(death([](Params p) { launch<&early_kernel<0>>(1, 32, p); }) == "");
   REQUIRE(death([](Params p) { launch<&reverse_kernel<true>>(1, 32, p); }) == "");
 }
 #endif

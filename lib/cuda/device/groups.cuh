@@ -18,13 +18,12 @@ TCU_DEVICE void for_groups(const P &p, Share share) {
   for (Index first = Index(blockIdx.x) * groups; first < n; first += Index(gridDim.x) * groups) {
     const Index item = first + group, cell = split == 1 ? item : p.kept > 1 ? item / split : 0;
     const Index part = split == 1 ? 0 : item - cell * split;
-    const unsigned begun = begin_part(p, cell);
     Offsets<N, Index> o;
+    decode(o, p, 0, p.n_kept, item < n ? cell : 0);
+    await_turn();
+    const unsigned begun = begin_part(p, cell);
     typename F::State s = F::identity();
-    if (item < n) {
-      decode(o, p, 0, p.n_kept, cell);
-      s = share(o, part, lane, lanes);
-    }
+    if (item < n) s = share(o, part, lane, lanes);
     if (split > 1) return end_part<F, Out>(p, o.out, s, cell, part, begun, shared);
     s = combine_group<F>(s, lanes, shared);
     if (item < n && lane == 0) store_result<F, Out>(p, o.out, s, p.folded);

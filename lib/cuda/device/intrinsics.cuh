@@ -375,21 +375,36 @@ TCU_DEVICE void await_copies() {
 #endif
 }
 
-// The first thing that a kernel does: it waits until what came before it in its stream is done and seen, and then lets the launch after
-// it put its blocks where there is room, to wait there in turn. Without a launch that asks for it (launch.cpp) a kernel has not to wait.
-// ("Programmatic Dependent Launch", CUDA programming guide.) In this order, whatever begins early finds all done but this kernel.
-// The parameters are looked at meanwhile, up to the third mode: the first look at each 64 bytes of them is a trip to the L2 cache.
-template <class P>
-TCU_DEVICE void begin_in_turn(const P &p) {
-#if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
+// Before a kernel looks at what others may write, and writes anything: it waits until what came before it in its stream is done and seen,
+// and then lets the launch after it put its blocks where there is room, to wait there in turn. Without a launch that asks for it (launch.cpp)
+// a kernel has not to wait. ("Programmatic Dependent Launch", CUDA programming guide.) In this order, whatever begins early finds all done
+// but this kernel.
+TCU_DEVICE void await_turn() {
+#if defined(TCU_EMULATOR)
+  emu::await_turn();
+#elif TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
+  asm volatile("griddepcontrol.wait;" : : : "memory");
+  asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
+#endif
+}
+// Whether a body does so itself, once it has found out what it is to read: a kernel begins early, and that takes a microsecond or two. It says
+// using AwaitsTurn = itself, which those do not inherit that are made of it.
+template <class Body>
+concept AwaitsTurn = requires { requires is_same<typename Body::AwaitsTurn, Body>; };
+// The first thing that a kernel does. The parameters are looked at meanwhile, up to the third mode: the first look at each 64 bytes of them
+// is a trip to the L2 cache.
+template <class Body, class P>
+TCU_DEVICE void begin_in_turn([[maybe_unused]] const P &p) {
+#if defined(TCU_EMULATOR)
+  if constexpr (AwaitsTurn<Body>) emu::begin_early();
+#elif TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
   unsigned seen = unsigned(reinterpret_cast<uint64_t>(p.out)) ^ unsigned(p.kept) ^ p.alpha.template as<unsigned>();
 #pragma unroll
   for (int m = 0; m < 3; ++m) seen ^= unsigned(p.mode[m].extent) ^ p.mode[m].divisor.shift;
   // a use, for else the compiler leaves the looks out: who has seen this number sleeps for no time
   asm volatile("{ .reg .pred q; setp.eq.u32 q, %0, 0x9e3779b9; @q nanosleep.u32 0; }" : : "r"(seen));
-  asm volatile("griddepcontrol.wait;" : : : "memory");
-  asm volatile("griddepcontrol.launch_dependents;" : : : "memory");
 #endif
+  if constexpr (!AwaitsTurn<Body>) await_turn();
 }
 
 // Brings what lies around `p` to the second level cache, while nobody waits.
@@ -443,6 +458,7 @@ TCU_DEVICE unsigned block_in_order(unsigned *counter) {
 #if TCU_DEVICE_CODE
   return blockIdx.x;
 #else
+  await_turn();
   TCU_SHARED(unsigned, number, 1);
   if (threadIdx.x == 0) {
     number[0] = atomicAdd(counter, 1u);

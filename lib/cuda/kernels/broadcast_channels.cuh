@@ -20,6 +20,7 @@ struct broadcast_channels {
   static constexpr bool kOutBeside = kBeside >> N & 1, kStaged = kOutBeside && words_beside<Map, V>() == 0;
   static constexpr int kWords = C * (N * V * largest_of<Inputs>::bytes / 4 + words_beside<Map, V>());
   static constexpr int kResident = kWords > 32 ? 2 : kWords > 20 ? 3 : is_light<Map, Acc> ? 6 : 4;  // registers are what limits it
+  using AwaitsTurn = broadcast_channels;
 
   template <int I = 0, class P>
   TCU_DEVICE static void load(Pack<V, Types<>, (kOnce >> N)> &, const P &, const Offsets<N, Index> &, int, int) {}
@@ -93,6 +94,7 @@ struct broadcast_channels {
       for (int m = 1; m < p.n_kept; m = opaque(m + 1))
         if (m != pixels && m != channels) others = advance_part(o, p.mode[m], others);
       Elements x[C], *all[C];
+      await_turn();
 #pragma unroll
       for (int c = 0; c < C; ++c) load(x[c], p, o, channels, c), all[c] = x + c;
       part(all);

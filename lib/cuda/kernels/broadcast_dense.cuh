@@ -16,6 +16,7 @@ struct broadcast_dense {
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, V = kVector<Inputs, Out>;
   static constexpr int kResident = map_blocks<Map, Acc, V>(is_light<Map, Acc> ? 8 : 4);  // registers are what limits it
+  using AwaitsTurn = broadcast_dense;
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -23,6 +24,7 @@ struct broadcast_dense {
 #pragma unroll 1
     for (Index at = (Index(blockIdx.x) * kThreads + Index(threadIdx.x)) * V; at < n; at += step) {
       if (at + V > n) {
+        await_turn();
         put_singles<Map, Acc, Out>(p, at, n);
         continue;
       }
@@ -30,6 +32,7 @@ struct broadcast_dense {
       Place<N, Index> to(p, at - row * Index(p.mode[0].extent));
       to.template move<V>(p, row);
       RowPack<V, Inputs, kOnce> x;
+      await_turn();
       load_rows<V>(x, p, to, at, unsigned(p.detail));
       put_rows<Map, Acc, Out>(p, x, to.left, at);
     }

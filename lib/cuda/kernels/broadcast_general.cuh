@@ -16,6 +16,7 @@ struct broadcast_general {
   using Elements = Pack<V, typename Map::Inputs, kOnce>;
   static constexpr int N = Map::Inputs::size;
   static constexpr int kResident = map_blocks<Map, Acc, V>(is_light<Map, Acc> ? 8 : 4);  // registers are what limits it
+  using AwaitsTurn = broadcast_general;
 
   // Where step `at` lies: offsets without the fastest mode, and the element along that.
   template <class P>
@@ -38,6 +39,7 @@ struct broadcast_general {
       Elements x;
       Offsets<N, Index> o;
       const Index element = place(p, at, o);
+      await_turn();
       load_pack<V, false, false, kOnce>(x, p, o, 0, element, 0);  // first: behind a question the compiler would wait for the others
       load_pack<V, false, false, ~kOnce>(x, p, o, 0, element, unsigned(p.detail));
       put_pack<Map, Acc, Out>(p, x, o.out + element * Index(p.mode[0].out));

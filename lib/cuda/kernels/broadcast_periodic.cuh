@@ -15,6 +15,7 @@ struct broadcast_periodic {
   static constexpr int N = Inputs::size, V = kVector<Inputs, Out>;
   static constexpr int kAhead = N <= 2 ? 3 : 2;  // steps under way at once
   static constexpr int kResident = map_blocks<Map, Acc, V>(is_light<Map, Acc> ? 4 : 2);  // registers are what limits it
+  using AwaitsTurn = broadcast_periodic;
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -33,6 +34,7 @@ struct broadcast_periodic {
     const bool moves = (kOnce & ~kStays) != 0 || apart != 0;
     Place<N, Index> to(p, element - row * extent);
     RowPack<V, Inputs, kOnce> held;
+    await_turn();
     if (start < whole) load_rows<V, kStays>(held, p, to, Index(0), kStays);
     const auto slide = [&](Place<N, Index> to) {
 #pragma unroll 1

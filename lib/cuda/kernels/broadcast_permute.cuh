@@ -23,6 +23,7 @@ struct broadcast_permute {
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, kBytes = largest_of<Inputs>::bytes, kResident = map_blocks<Map, Acc, V>(4);
   static constexpr int kUnit = least_of<Inputs>;  // bytes
+  using AwaitsTurn = broadcast_permute;
   // The guide's rows, beside each other in shared memory, whose elements are a word.
   template <class T>
   static constexpr int kTogether = kBeside && sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1;
@@ -268,6 +269,7 @@ struct broadcast_permute {
     const TileBox box = TileBox::of(p.detail);
     const Thread thread = begin(p, box, ways_of(p), shared[0]);
     const Index n = tiles(p, box, shared[0]);
+    await_turn();
 #pragma unroll 1
     for (Index tile = blockIdx.x; tile < n; tile += gridDim.x) {
       Offsets<N, Index> o;

@@ -16,6 +16,7 @@ struct broadcast_short {
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, V = kVector<Inputs, Out>;
   static constexpr int kResident = map_blocks<Map, Acc, V>(is_light<Map, Acc> ? 8 : 4);
+  using AwaitsTurn = broadcast_short;
 
   struct Group {
     int column;                    // of the first element in its row
@@ -53,6 +54,7 @@ struct broadcast_short {
 #pragma unroll 1
     for (Index at = (Index(blockIdx.x) * kThreads + Index(threadIdx.x)) * V; at < n; at += step) {
       if (at + V > n) {
+        await_turn();
         put_singles<Map, Acc, Out>(p, at, n);
         continue;
       }
@@ -64,6 +66,7 @@ struct broadcast_short {
       advance(group.here, p.mode[0], Index(group.column));
       advance(group.here, p.mode[1], row - number * rows);
       Pack<V, Inputs> x;
+      await_turn();
       load(x, p, group, at);
       put_pack<Map, Acc, Out>(p, x, at);
     }

@@ -35,6 +35,7 @@ struct broadcast_sliding {
   // Registers are what limits it: those of vectors.
   static constexpr int kWords = 4 * (kMoving * kAhead + (kShared ? 0 : N - kMoving)) + words_beside<Map, V>();
   static constexpr int kResident = map_blocks<Map, Acc, V>(V > 8 || kWords > 24 ? kWords > 40 ? 2 : 3 : 4);
+  using AwaitsTurn = broadcast_sliding;
 
   // In shared memory: of each input that stays kPlaces vectors.
   template <class... T>
@@ -124,6 +125,7 @@ struct broadcast_sliding {
     TCU_SHARED(Slot, shared, kSlots);
     char *const staged = reinterpret_cast<char *>(shared);
     Elements held;
+    await_turn();
     if (there && (!kShared || start == 0)) {
       load_pack<V, false, false, kStays>(held, p, o, 0, Index(0), unsigned(p.detail) & 0xffff);
       if constexpr (kShared) stage(held, staged, place);

@@ -26,6 +26,7 @@ struct broadcast_transpose {
   // Vectors of bytes are turned by words of four: then a thread's rows of out are neighbours.
   static constexpr bool kByWords = V == 16;
   static constexpr int kResident = map_blocks<Map, Acc, V>(kByWords ? 3 : 4);  // 64 registers are too few for bytes
+  using AwaitsTurn = broadcast_transpose;
   static_assert(!kByWords || kItems == 4);
   // Between lines of T in shared memory, in elements: four bytes more than they have at least, so that the elements of a column lie in
   // different banks; and by words more between the lines of two vectors, so that the words of a warp's columns do.
@@ -147,6 +148,7 @@ struct broadcast_transpose {
         outside = q;
       }
       Elements elements[kItems], *packs[kItems];
+      await_turn();
 #pragma unroll
       for (int k = 0; k < kItems; ++k) load(elements[k], p, o, tile, thread, k), packs[k] = elements + k;
       turn_all<0>(packs, p, thread, shared);

@@ -29,6 +29,7 @@ struct reduce_channels {
   using State = typename F::State;
   using T = first_of<typename Map::Inputs>;
   static constexpr int V = Strided::V, N = 1, kResident = Strided::kResident, kItems = rows_in_flight(1, V, sizeof(State), sizeof(T), false);
+  using AwaitsTurn = reduce_channels;
   static constexpr int kWarps = kThreads / 32, kSlots = (kMostChannels + 2) * V;  // of a warp: its vectors of different channels, and ends
   static_assert(Map::Inputs::size == 1 && V > 1);
 
@@ -104,8 +105,9 @@ struct reduce_channels {
       // Elements of a run before its first aligned one, and from `behind` on, which are no whole vector: `edges` in all.
       int head = 0, edges = 0;
       Index behind = 0;
+      decode(o, p, 1, p.n_kept, item < n ? cell : 0);
+      await_turn();
       if (item < n) {
-        decode(o, p, 1, p.n_kept, cell);
         const int over = int(reinterpret_cast<uint64_t>(static_cast<const T *>(p.in[0]) + o.in[0]) / sizeof(T) % V);
         head = over ? V - over : 0;  // less than the run has: the host has seen to it
         const Index vectors = (length - head) / V;

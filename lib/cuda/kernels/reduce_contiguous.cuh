@@ -30,6 +30,7 @@ struct reduce_contiguous {
   static constexpr int S = states_of_one<F, Map, V>();
   using Own = Running<F, S>;
   static constexpr int kResident = resident<F, S>(most_contiguous(N, largest_of<typename Map::Inputs>::bytes));
+  using AwaitsTurn = reduce_contiguous;
   static constexpr int kItems = 4, kSingles = V > 1 && N == 1 ? 2 : 4;
 
   // W elements a step. Steps i, i + lanes, ..., as many as Items; kLast: those of them before n. Elements past `gap` steps lie
@@ -143,13 +144,12 @@ struct reduce_contiguous {
       const Index item = first + group;
       Index cell = item, part = 0;
       if (p.split > 1) cell = item / Index(p.split), part = item - cell * Index(p.split);
-      const unsigned begun = begin_part(p, cell);
       Offsets<N, Index> o;
+      decode(o, p, 0, p.n_kept, item < n ? cell : 0);
+      await_turn();
+      const unsigned begun = begin_part(p, cell);
       State s = F::identity();
-      if (item < n) {
-        decode(o, p, 0, p.n_kept, cell);
-        s = segment(p, o, part, lane, lanes);
-      }
+      if (item < n) s = segment(p, o, part, lane, lanes);
       if (p.split > 1) return end_part<F, Out>(p, o.out, s, cell, part, begun, shared);
       s = combine_group<F>(s, lanes, shared);
       if (item < n && lane == 0) store_result<F, Out>(p, o.out, s, p.folded);

@@ -20,6 +20,7 @@ struct reduce_general {
   using State = typename F::State;
   static constexpr int N = Map::Inputs::size;
   static constexpr int kResident = resident<F, 1>(4);
+  using AwaitsTurn = reduce_general;
 
   // Elements r, r + lanes, ..., as many as Items, of the output at o.
   template <int Items, class P>
@@ -56,8 +57,9 @@ struct reduce_general {
       const Index cell = first + group;
       Offsets<N, Index> o;
       State s = F::identity();
+      decode(o, p, 0, p.n_kept, cell < n ? cell : 0);
+      await_turn();
       if (cell < n) {
-        decode(o, p, 0, p.n_kept, cell);
         if constexpr (F::kAppends) {
 #pragma unroll 1
           for (Index begin = 0, end; begin < folded; begin = end) {

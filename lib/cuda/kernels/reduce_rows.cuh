@@ -19,6 +19,7 @@ struct reduce_rows {
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
   static constexpr int S = states_of_one<F, Map, V>(kOneRow ? 32 : 16), kResident = resident<F, S>(4);
+  using AwaitsTurn = reduce_rows;
   using Own = Running<F, S>;
   static constexpr int kItems = N == 1 && register_bytes<F>(S) <= 32 ? 8 : 4;
 

@@ -19,6 +19,7 @@ struct reduce_shifted {
   using State = typename F::State;
   using T = first_of<typename Map::Inputs>;
   static constexpr int V = Strided::V, N = 1, kResident = Strided::kResident, kItems = Strided::kItems;
+  using AwaitsTurn = reduce_shifted;
   static_assert(Map::Inputs::size == 1 && V > 1);
 
   // Rows of a part, a thread's V outputs of each, `step` elements apart: from pointer to pointer, for with 64-bit indices there
@@ -74,6 +75,7 @@ struct reduce_shifted {
     State s[V];
 #pragma unroll
     for (int v = 0; v < V; ++v) s[v] = F::identity();
+    await_turn();
     if (x * V < outputs + shift) {
       const Index element = first + x * V - shift;
       Index step = Index(p.detail) * Index(p.mode[p.n_kept].in[0]), positions = Index(p.detail) * Index(p.mode[p.n_kept].weight);

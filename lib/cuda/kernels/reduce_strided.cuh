@@ -30,6 +30,7 @@ struct reduce_strided {
   static constexpr int V = !kWide ? 1 : kVector<typename Map::Inputs> < kColumns ? kVector<typename Map::Inputs> : kColumns;
   static constexpr int N = Map::Inputs::size;
   static constexpr int kResident = resident<F, V>(4);
+  using AwaitsTurn = reduce_strided;
   static constexpr int kItems = rows_in_flight(N, V, sizeof(State), largest_of<typename Map::Inputs>::bytes, F::kAppends);
   static constexpr int kShared = kThreads * (V < 8 ? V : 8);  // states
   static constexpr int kParts = kPartBytes / sizeof(State);   // whose states a thread has in flight
@@ -249,12 +250,13 @@ struct reduce_strided {
 #pragma unroll
       for (int v = 0; v < V; ++v) s[v] = F::identity();
       Offsets<N, Index> o;
+      if (inside && p.n_kept > 1) {
+        const Index q = divide(element, p.mode[0].divisor);
+        element -= q * Index(p.mode[0].extent);
+        decode(o, p, 1, p.n_kept, q);
+      }
+      await_turn();
       if (inside) {
-        if (p.n_kept > 1) {
-          const Index q = divide(element, p.mode[0].divisor);
-          element -= q * Index(p.mode[0].extent);
-          decode(o, p, 1, p.n_kept, q);
-        }
         const Index folded = quotient(Index(p.folded), p.detail), chunk = Index(p.chunk), round = split * chunk;
 #pragma unroll 1
         for (Index begin = part * chunk; begin < folded; begin = folded - begin > round ? begin + round : folded)

@@ -39,6 +39,7 @@ struct reduce_tiles {
   static constexpr int N = Inputs::size, kPlaces = places_in_tile(sizeof(State)), kResident = resident<F, kPlaces>(4);
   static constexpr int kItems = steps_at_once(N, sizeof(first_of<Inputs>)), kVectors = kPlaces / V, kDense = lowest_bit(kStaged);
   static constexpr bool kAllStaged = kStaged == (1u << N) - 1;
+  using AwaitsTurn = reduce_tiles;
   static constexpr int kRows = kWithin ? 1 : 0;  // the K mode whose steps are rows
   static constexpr int kSize = bytes_of_type(Inputs{}, kDense);
   static_assert(kStaged != 0 && (V == 1 || kFixed));
@@ -175,10 +176,13 @@ struct reduce_tiles {
     State mine = F::identity();
     __syncthreads();
     if (output < here) {
+      const int groups_on = lanes / deep, on = lanes - groups_on * deep;
+      int group = lane / deep, i = lane - group * deep;
 #pragma unroll 2
-      for (int i = lane; i < groups * deep; i += lanes) {
-        const int group = i / deep;
-        mine = F::combine(mine, states[group * count + begin + (i - group * deep) * inner]);
+      while (group < groups) {
+        mine = F::combine(mine, states[group * count + begin + i * inner]);
+        group += groups_on, i += on;
+        if (i >= deep) i -= deep, ++group;
       }
     }
 #pragma unroll 1
@@ -213,6 +217,7 @@ struct reduce_tiles {
     const Index out = o.out;
     Beside beside[kAllStaged ? 1 : kVectors];
     if constexpr (!kAllStaged) {
+      await_turn();
 #pragma unroll
       for (int j = 0; j < kVectors; ++j) find(beside[j], p, o, place + j * p.lanes * V, count, width, along);
     }
@@ -228,20 +233,24 @@ struct reduce_tiles {
     Steps tile, next = {};
     const int pitch = kSkewed ? pitch_around(count, kSize, apart) : count;
     const int most = chunk * (kSkewed ? most_pitch_around(each * width, kSize) : each * width), half = room_for_all(Inputs{}, most);
-    const auto ask_for_tile = [&](Index i, bool second) {
+    const auto locate_tile = [&](Index i) {
       const Index run = i / chunks;
       next.begin = (i - run * chunks) * chunk, next.o = o;
       decode(next.o, p, along + 1, p.n_kept + p.n_folded, run);
       next.n = int(steps - next.begin < chunk ? steps - next.begin : chunk);
+    };
+    const auto ask_for_tile = [&](bool second) {
       fetch<0>(Inputs{}, second ? odd : even, p, next, reinterpret_cast<char *>(shared) + (second ? half : 0), most, count, pitch, apart);
     };
+    if (part < turns) locate_tile(part);
     even.open();
-    if (part < turns) ask_for_tile(part, false);
+    if constexpr (kAllStaged) await_turn();
+    if (part < turns) ask_for_tile(false);
     unsigned round = 0;
 #pragma unroll 1
     for (Index i = part; i < turns; i += split, ++round) {
       tile = next;
-      if (i + split < turns) ask_for_tile(i + split, (round & 1) == 0);
+      if (i + split < turns) locate_tile(i + split), ask_for_tile((round & 1) == 0);
       (round & 1 ? odd : even).wait(round >> 1 & 1);
       if (group < groups) {
         State of_tile[kVectors][V];  // what is small is cut off against what a tile comes to, not all

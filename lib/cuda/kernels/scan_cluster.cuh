@@ -22,6 +22,7 @@ struct scan_cluster {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs, Out>;
   static constexpr int kMostThreads = cluster_threads(sizeof(State)), kResident = 1;
+  using AwaitsTurn = scan_cluster;
   using Piece = Line<Map, F, Out, Index, V>;
 
   // Of n states side by side in shared memory: what the first `mine` come to, `whole` gets all. n <= 32; all lanes of the warp call it.
@@ -51,6 +52,7 @@ struct scan_cluster {
 
     State e[kPieces][V], below[kPieces], all[kPieces];
     Pack<V, typename Map::Inputs> x[kPieces];
+    await_turn();
 #pragma unroll
     for (int k = 0; k < kPieces; ++k)
       if (line.whole(from(k))) line.fetch(p, from(k), x[k]);

@@ -62,6 +62,7 @@ struct scan_columns {
   using Inputs = typename Map::Inputs;
   static constexpr int kResident = 4;  // of kThreads; of kColumnBlock twice as many
   static constexpr int kWarps = kBlock / 32;
+  using AwaitsTurn = scan_columns;
   // Of bytes one by one, which are many steps, a thread reads so many before it writes the first (0.9 of the time; of wider ones no gain).
   static constexpr int kAhead = V == 1 && largest_of<Inputs>::bytes == 1 && sizeof(State) == 4 ? 16 : 1;
   static constexpr int kSteps = sizeof(State) > 4 ? 2 : 4;  // of a thread at once: what is spilled goes to the L2 cache, a tenth of the time
@@ -168,6 +169,7 @@ struct scan_columns {
     if (looks_back) {
       const unsigned lookers = unsigned((ring.columns + each - 1) / each);
       if (block < lookers) {
+        await_turn();
         if (each < 4) look_back<1>(p, ring, each, int64_t(block) * each, tiles, shared);
         else look_back<4>(p, ring, each, int64_t(block) * each, tiles, shared);
         return;
@@ -187,6 +189,7 @@ struct scan_columns {
     at.step = reverse ? n - first - at.height : first;
     Strip<Inputs, Out, V> data(shared, pitch, height);
     arrival.open();
+    await_turn();
     begin_apart(p, int(block));
     data.fetch(arrival, p, o, at);
 

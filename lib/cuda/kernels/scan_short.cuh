@@ -20,6 +20,7 @@ struct scan_short {
   static constexpr int N = Map::Inputs::size;
   static constexpr int kWords = kSteps * (V * largest_of<typename Map::Inputs>::bytes + 3) / 4;  // registers of what is in flight
   static constexpr int kResident = N > 1 || kWords > 32 ? 2 : kWords > 16 ? 4 : 6;
+  using AwaitsTurn = scan_short;
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -32,6 +33,7 @@ struct scan_short {
     decode(at, p, 0, p.n_kept, line);
     const auto step = [&](int k) { return Index(reverse ? n - 1 - k : k); };
     Pack<V, typename Map::Inputs, kOnce> x[kSteps];
+    await_turn();
 #pragma unroll
     for (int k = 0; k < kSteps; ++k) {
       if (k >= n) break;

@@ -32,6 +32,7 @@ struct scan_tiles {
   static constexpr int V = kVector<Inputs, Out>, kBytes = bytes_in_tile<Inputs, Out>();
   static constexpr int kTile = kScanBlock * V * scan_items(V, kBytes, kBytes > int(sizeof(Out)));
   static constexpr int kMostThreads = kMostOfTile * kScanBlock, kWarps = kMostThreads / 32, kResident = 4;
+  using AwaitsTurn = scan_tiles;
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
@@ -48,6 +49,7 @@ struct scan_tiles {
     const Tile<Inputs, Out, V, kTile> data(shared);
     const int skew = data.skew(p, origin, mode, reverse ? memory + count : memory, reverse), end = skew + count;
     const int mine = tile_items(p.detail * n, V, int(blockDim.x)) * V, room = int(blockDim.x) * mine, place = reverse ? room - end : skew;
+    await_turn();
     begin_apart(p, int(blockIdx.x));
     data.fetch(arrival, p, origin, mode, memory, place, count);
     arrival.wait();

@@ -247,7 +247,11 @@ std::string run(const KernelEntry &kernel, dim3 grid, dim3 block, unsigned clust
   open_device_memory(true);
   run_blocks();
   state.resident.clear();
-  open_device_memory(false);
+  if (state.turn == Turn::early) {
+    if (state.error.empty()) state.error = describe(kernel) + ": it began early, and did not wait for its turn";
+  } else {
+    open_device_memory(false);
+  }
   launch = nullptr;
   return state.error;
 }
@@ -281,6 +285,17 @@ void preempt() {
   ++launch->preemptions;
   current->block->ready.push_back(current);
   suspend(current->fiber, false);
+}
+
+void begin_early() {
+  if (!current || launch->turn != Turn::unasked) return;
+  launch->turn = Turn::early;
+  open_device_memory(false);
+}
+void await_turn() {
+  if (!current || launch->turn == Turn::come) return;
+  if (launch->turn == Turn::early) open_device_memory(true);
+  launch->turn = Turn::come;
 }
 
 unsigned lane() {

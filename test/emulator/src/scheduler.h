@@ -80,6 +80,7 @@ struct Block {
   ~Block();
 };
 
+enum class Turn { unasked, early, come };
 struct Launch {
   const KernelEntry *kernel = nullptr;
   dim3 grid, block;
@@ -93,6 +94,7 @@ struct Launch {
   std::vector<std::uint32_t> order;
   std::vector<std::unique_ptr<Block>> resident;
   std::uint64_t spins = 0, preemptions = 0;  // since a thread last passed a barrier or ended
+  Turn turn = Turn::unasked;
   std::string error;
 };
 

@@ -25,6 +25,10 @@ void yield();    // let others run: every spin loop must come here (__nanosleep 
 void preempt();  // a place where a thread may lose its turn
 [[noreturn]] void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 unsigned lane();
+// Device memory is closed to a launch from its first begin_early(), by whatever thread, to its first await_turn(): who comes to either later has
+// nothing to wait for. A launch that begins early and awaits nothing fails.
+void begin_early();
+void await_turn();
 
 // What a load or store by that type is given: the device faults at an address that is no multiple of its size.
 template <class T>
