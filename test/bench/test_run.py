@@ -5,6 +5,7 @@ import argparse
 import json
 import os
 import shutil
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -75,6 +76,35 @@ class Processes(unittest.TestCase):
         metas = {l["meta"]: l["value"] for l in lines}
         self.assertEqual(run.names_of(["cub", "cccl", "torch"], lines, metas), {"cub": "3.0", "cub 3.6": "3.6", "torch": ""})
         self.assertEqual(run.names_of(["cccl"], [], {}), {})
+
+
+class Built(unittest.TestCase):
+    """./run of a folder with a library, a bench that says what it is told, and a cmake that fails."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder)
+        for path, text in (("bench/run", '#!/bin/sh\necho "told $*"\n'), ("build/release/libtcuops.so", ""), ("bin/cmake", "#!/bin/sh\nexit 7\n")):
+            path = os.path.join(self.folder, path)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w") as f:
+                f.write(text)
+            os.chmod(path, 0o755)
+        shutil.copy(os.path.join(ROOT, "run"), self.folder)
+
+    def bench(self, *arguments):
+        env = os.environ | {"PATH": os.path.join(self.folder, "bin") + ":" + os.environ["PATH"], "TCUOPS_NO_INSTALL": "1"}
+        env.pop("TCUOPS_NO_BUILD", None)
+        return subprocess.run([os.path.join(self.folder, "run"), "bench", *arguments], env=env, text=True, capture_output=True)
+
+    def test_with_no_build_it_neither_builds_nor_asks_for_packages(self):
+        done = self.bench("--no-build", "--budget", "5")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "told --no-build --budget 5\n", ""))
+
+    def test_else_it_builds_first(self):
+        done = self.bench("--budget", "5")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertNotIn("told", done.stdout)
 
 
 class Cases(unittest.TestCase):
