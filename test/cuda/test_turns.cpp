@@ -16,13 +16,13 @@ struct Case {
   bool turned = false;  // the input lies in memory in reverse order
 };
 
-// Of x, whose elements a row is added to, that is reduced or scanned.
-void ask(const Case &c, const tcu_tensor_t &out, const tcu_tensor_t &x, const tcu_tensor_t &row, tcu_expr_t add, const tcu_options_t &options,
-         tcu_status_t &status) {
+// x is reduced, or scanned, or a row is added to it.
+tcu_status_t call(const Case &c, const tcu_tensor_t &out, const tcu_tensor_t &x, const tcu_tensor_t &row, tcu_expr_t add,
+                  const tcu_options_t &options) {
   const tcu_tensor_t both[] = {x, row};
-  if (c.family == std::string("broadcast")) status = tcu_map(cuda(), &out, add, 2, both, &options);
-  else if (c.family == std::string("scan")) status = tcu_scan(cuda(), &out, TCU_REDUCE_SUM, nullptr, 1, &x, c.dims[0], &options);
-  else status = tcu_reduce(cuda(), &out, TCU_REDUCE_SUM, nullptr, 1, &x, int32_t(c.dims.size()), c.dims.data(), &options);
+  if (c.family == std::string("broadcast")) return tcu_map(cuda(), &out, add, 2, both, &options);
+  if (c.family == std::string("scan")) return tcu_scan(cuda(), &out, TCU_REDUCE_SUM, nullptr, 1, &x, c.dims[0], &options);
+  return tcu_reduce(cuda(), &out, TCU_REDUCE_SUM, nullptr, 1, &x, int32_t(c.dims.size()), c.dims.data(), &options);
 }
 
 }  // namespace
@@ -83,7 +83,7 @@ TEST_CASE("cuda: every kernel between launches that write what it reads") {
         OK(tcu_map(cuda(), &to, nullptr, 1, from + i % 2, &plain));
         if (calm) OK(tcu_synchronize(cuda(), owner.handle));
         const tcu_tensor_t out{static_cast<float *>(results.data) + i * apart, folded.data(), nullptr, TCU_FLOAT32, rank};
-        ask(c, out, tx, trow, add.handle, options, status);
+        status = call(c, out, tx, trow, add.handle, options);
         if (status != TCU_ERROR_KERNEL) OK(status);
         if (calm) OK(tcu_synchronize(cuda(), owner.handle));
       }

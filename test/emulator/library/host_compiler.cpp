@@ -1,6 +1,6 @@
 // In place of lib/cuda/nvrtc.cpp: generated source becomes a shared object by the compiler that built this library, with
 // its sanitizers, and the emulator's loader takes it by its path. From the build:
-//   TCU_HOST_COMPILER, TCU_HOST_FLAGS (with | between them), TCU_SOURCE_DIR
+//   TCU_HOST_COMPILER, TCU_HOST_FLAGS (with | between them), TCU_KERNELS_HEADER (and beside it the same, compiled)
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -20,7 +20,6 @@
 #include <cuda_runtime.h>
 
 #include "core/error.h"
-#include "core/hash.h"
 #include "cuda/compiler.h"
 
 extern "C" char **environ;
@@ -30,8 +29,6 @@ namespace tcu::cuda {
 namespace {
 
 namespace fs = std::filesystem;
-
-const std::string kRoot = TCU_SOURCE_DIR;
 
 std::string text_of(const fs::path &path) {
   std::ifstream file(path, std::ios::binary);
@@ -99,19 +96,9 @@ int run(const std::vector<std::string> &arguments, const std::string &log) {
 
 std::string code_key(const Target &) {
   static const std::string key = [] {
-    std::vector<fs::path> headers;
-    for (const char *folder : {"/test/emulator/include", "/lib/cuda", "/lib/core", "/lib/tcu"})
-      if (fs::exists(kRoot + folder))
-        for (const auto &entry : fs::recursive_directory_iterator(kRoot + folder))
-          if (const auto end = entry.path().extension(); end == ".h" || end == ".cuh" || end == ".def")
-            headers.push_back(entry.path());
-    std::sort(headers.begin(), headers.end());
-    Hash hash;
-    for (const fs::path &path : headers) {
-      const std::string text = path.string() + text_of(path);
-      hash.add_bytes(text.data(), text.size());
-    }
-    std::string text = "emulator " __VERSION__ " headers " + std::to_string(hash.value());
+    // Of what kernels include: what was compiled of an older header is not taken for what this one says.
+    const auto made = fs::last_write_time(TCU_KERNELS_HEADER ".gch").time_since_epoch().count();
+    std::string text = "emulator " __VERSION__ " headers of " + std::to_string(made);
     for (const std::string &argument : command()) text += " " + argument;
     return text + "\n";
   }();
@@ -125,7 +112,7 @@ std::string compile_source(const std::string &source, const Target &) {
   const std::string input = Scratch::get().name(".cpp");
   std::ofstream(input) << source;
   std::vector<std::string> arguments = command();
-  arguments.insert(arguments.end(), {"-shared", "-nostdlib", "-o", code, "-x", "c++", input, "-x", "none"});
+  arguments.insert(arguments.end(), {"-include", TCU_KERNELS_HEADER, "-shared", "-nostdlib", "-o", code, "-x", "c++", input, "-x", "none"});
   Dl_info emulator;
   if (::dladdr(reinterpret_cast<void *>(&emu::launch_count), &emulator)) arguments.push_back(emulator.dli_fname);
   if (run(arguments, log) != 0) {
