@@ -55,9 +55,9 @@ class CudaBackend final : public Backend {
   const Device &device() const override { return device_; }
   std::span<const Kernel> kernels() const override { return registry(); }
 
-  Scratch scratch(void *stream, size_t zeroed) override {
+  Scratch scratch(void *stream, size_t zeroed, size_t rest) override {
     const OnDevice guard(device_.ordinal);
-    return scratch_->of(stream_of(stream), zeroed);
+    return scratch_->of(stream_of(stream), zeroed, rest);
   }
   void *allocate(size_t bytes, void *stream) override {
     if (bytes == 0) return nullptr;

@@ -1,34 +1,36 @@
 #include "cuda/scratch.h"
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "cuda/cuda_error.h"
 
 namespace tcu::cuda {
 
-ScratchSlots::ScratchSlots() {
-  const RelaxedCapture relaxed;
-  const size_t small = small_.count * (small_.zeroed + small_.rest), bytes = small + large_.count * (large_.zeroed + large_.rest);
-  void *memory = nullptr;
-  cudaStream_t own = nullptr;  // not the legacy stream: that would wait for a capture under way
-  const bool cleared = cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking) == cudaSuccess &&
-                       cudaMalloc(&memory, bytes) == cudaSuccess && cudaMemsetAsync(memory, 0, bytes, own) == cudaSuccess &&
-                       cudaStreamSynchronize(own) == cudaSuccess;
-  if (own) cudaStreamDestroy(own);
-  if (!cleared) {
-    cudaGetLastError();  // a device that is full: it goes without
-    cudaFree(memory);
-    return;
-  }
-  memory_ = small_.memory = static_cast<char *>(memory);
-  large_.memory = memory_ + small;
+ScratchSlots::ScratchSlots() : small_memory_(cleared(kSmall * (kZeroed + kRest))) {}
+
+ScratchSlots::~ScratchSlots() {
+  for (void *memory : memory_) cudaFree(memory);
 }
 
-ScratchSlots::~ScratchSlots() { cudaFree(memory_); }
+char *ScratchSlots::cleared(size_t bytes) {
+  const RelaxedCapture relaxed;
+  void *memory = nullptr;
+  cudaStream_t own = nullptr;  // not the legacy stream: that would wait for a capture under way
+  const bool done = cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking) == cudaSuccess && cudaMalloc(&memory, bytes) == cudaSuccess &&
+                    cudaMemsetAsync(memory, 0, bytes, own) == cudaSuccess && cudaStreamSynchronize(own) == cudaSuccess;
+  if (own) cudaStreamDestroy(own);
+  if (!done) {
+    cudaGetLastError();  // it goes without
+    cudaFree(memory);
+    return nullptr;
+  }
+  memory_.push_back(memory);
+  return static_cast<char *>(memory);
+}
 
-Scratch ScratchSlots::of(cudaStream_t stream, size_t zeroed) {
-  Slots &slots = zeroed <= small_.zeroed ? small_ : large_;
-  if (!slots.memory || zeroed > slots.zeroed) return {};
+Scratch ScratchSlots::of(cudaStream_t stream, size_t zeroed, size_t rest) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   unsigned long long id = 0, capture = 0;
   if (cudaStreamGetCaptureInfo(stream, &status, &capture) != cudaSuccess) {
@@ -40,13 +42,21 @@ Scratch ScratchSlots::of(cudaStream_t stream, size_t zeroed) {
   else if (status != cudaStreamCaptureStatusNone || cudaStreamGetId(stream, &id) != cudaSuccess) return cudaGetLastError(), Scratch{};
   std::lock_guard lock(mutex_);
   const Key key{id, capture};
-  auto at = slots.taken.find(key);
-  if (at == slots.taken.end()) {
-    if (int(slots.taken.size()) == slots.count) return {};
-    at = slots.taken.emplace(key, int(slots.taken.size())).first;
+  if (zeroed <= kZeroed && rest <= kRest) {
+    if (const auto at = small_.find(key); at != small_.end()) return at->second.scratch();
+    if (!small_memory_ || small_.size() == kSmall) return {};
+    return small_.emplace(key, Slot{small_memory_ + small_.size() * (kZeroed + kRest), kZeroed, kRest}).first->second.scratch();
   }
-  char *const slot = slots.memory + size_t(at->second) * (slots.zeroed + slots.rest);
-  return {slot, slots.rest ? slot + slots.zeroed : nullptr};
+  Slot &slot = large_[key];
+  if (!slot.holds(zeroed, rest)) {
+    const Slot larger{nullptr, std::max(slot.zeroed, std::bit_ceil(std::max<size_t>(zeroed, 256))), std::max(slot.rest, std::bit_ceil(rest))};
+    const size_t bytes = larger.zeroed + larger.rest;
+    char *const memory = large_bytes_ + bytes <= kLargest ? cleared(bytes) : nullptr;
+    if (!memory) return {};
+    large_bytes_ += bytes;
+    slot = larger, slot.memory = memory;
+  }
+  return slot.scratch();
 }
 
 }  // namespace tcu::cuda

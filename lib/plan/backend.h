@@ -63,10 +63,8 @@ struct Execution {
 
 // Device memory that stays with a stream, for all that is queued there, one after another.
 struct Scratch {
-  // Bytes: what nearly every call needs, which many streams may have; and a word of eight bytes for each of 131,072 columns, for a few.
-  static constexpr size_t kZeroed = (64 << 10) + 256, kRest = 128 << 10, kLargeZeroed = (1 << 20) + 256;
   void *zeroed = nullptr;  // zero whenever a kernel begins: every kernel leaves it so. Null: there is none for this stream
-  void *rest = nullptr;    // null: there is none
+  void *rest = nullptr;
 };
 
 class Backend;
@@ -102,9 +100,8 @@ class Backend {
   virtual const Device &device() const = 0;
   virtual std::span<const Kernel> kernels() const = 0;
 
-  // Never waits and never allocates.
-  // With so many zeroed bytes, and kRest if these are no more than kZeroed.
-  virtual Scratch scratch(void *, size_t) { return {}; }
+  // With so many bytes, zeroed and other ones. Never waits and never allocates, but when a stream first asks for so much.
+  virtual Scratch scratch(void *stream, size_t zeroed, size_t rest) { return (void)stream, (void)zeroed, (void)rest, Scratch{}; }
   virtual void *allocate(size_t bytes, void *stream) = 0;
   virtual void release(void *data, void *stream) = 0;
   virtual void copy(void *to, const void *from, size_t bytes, void *stream) = 0;

@@ -94,7 +94,7 @@ void Planner::launch(const Plan &plan, const Execution &given, size_t workspace_
   Execution e = given;
   const size_t zeroed = plan.config.zeroed_bytes, rest = need - zeroed;
   Scratch own;
-  if (!given.workspace && plan.config.leaves_zero) own = backend_->scratch(e.stream, zeroed);
+  if (!given.workspace && plan.config.leaves_zero) own = backend_->scratch(e.stream, zeroed, rest);
   struct Pooled {
     Backend &backend;
     void *data, *stream;
@@ -103,8 +103,7 @@ void Planner::launch(const Plan &plan, const Execution &given, size_t workspace_
     }
   } pooled{*backend_, nullptr, e.stream};
   if (own.zeroed) {
-    if (rest > (own.rest ? Scratch::kRest : 0)) pooled.data = backend_->allocate(rest, e.stream);
-    e.zeroed = own.zeroed, e.workspace = pooled.data ? pooled.data : own.rest;
+    e.zeroed = own.zeroed, e.workspace = own.rest;
   } else {
     if (!given.workspace) pooled.data = backend_->allocate(need, e.stream);
     e.zeroed = pooled.data ? pooled.data : given.workspace;

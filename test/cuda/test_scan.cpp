@@ -268,6 +268,35 @@ TEST_CASE("cuda: scans of more tiles than one look-back", "[cuda][scan]") {
   }
 }
 
+// Each of two streams is given more scratch as it needs more (lib/cuda/scratch.h), and what it had stays right.
+TEST_CASE("cuda: scans of two streams that need more scratch, and less, and more", "[cuda][scan]") {
+  NEEDS_CUDA();
+  Rng rng(21);
+  const api::Stream one, other;
+  for (int64_t lines : {40, 5000, 40, 12000, 5000}) {
+    const int64_t steps = api::emulated() ? 40 : 1500, extents[] = {lines, steps};
+    std::vector<int32_t> values(size_t(lines * steps));
+    for (int32_t &v : values) v = int32_t(support::pick(rng, -9, 9));
+    std::vector<int32_t> expected = values;
+    for (size_t i = size_t(lines); i < expected.size(); ++i) expected[i] += expected[i - size_t(lines)];
+    const api::Memory x(values), y(values.size() * 4), z(values.size() * 4);
+    const tcu_tensor_t in{x.data, extents, nullptr, TCU_INT32, 2};
+    tcu_options_t options = TCU_OPTIONS_INIT;
+    options.kernel = "scan.columns";
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      for (const api::Memory *to : {&y, &z}) {
+        const tcu_tensor_t out{to->data, extents, nullptr, TCU_INT32, 2};
+        options.stream = to == &y ? one.handle : other.handle;
+        OK(tcu_scan(api::cuda(), &out, TCU_REDUCE_SUM, nullptr, 1, &in, 1, &options));
+      }
+      for (const api::Stream *stream : {&one, &other}) OK(tcu_synchronize(api::cuda(), stream->handle));
+      INFO(lines << " lines, repeat " << repeat);
+      REQUIRE((y.get<int32_t>(values.size()) == expected));
+      REQUIRE((z.get<int32_t>(values.size()) == expected));
+    }
+  }
+}
+
 // Long lines, few of them, of which an input is contiguous along the line and out is not, and the other way round.
 TEST_CASE("cuda: long scans between tensors that are turned against each other", "[cuda][scan]") {
   NEEDS_CUDA();

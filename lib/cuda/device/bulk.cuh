@@ -146,6 +146,17 @@ class Arrival {
   }
 };
 
+// Rows of so many bytes, so far from one to the next, to the second level cache.
+TCU_DEVICE void ask_ahead(const void *from, int bytes, int rows, int64_t pitch) {
+  if (pitch == bytes) bytes *= rows, rows = 1;
+  const int lines = (bytes + 127) / 128 + 1;  // that a row has a part of, wherever it begins
+#pragma unroll 1
+  for (int i = int(threadIdx.x); i < rows * lines; i += int(blockDim.x)) {
+    const int row = i / lines, at = (i - row * lines) * 128;
+    ask_ahead(static_cast<const char *>(from) + row * pitch + (at < bytes ? at : bytes - 1));
+  }
+}
+
 // `bytes`, a multiple of 16, from shared memory, where the block's threads have written them, to global memory, both aligned to 16 bytes.
 // All threads call it, and see all of shared memory afterwards. It is not to be written, and the block not to end, before await_drain().
 TCU_DEVICE void drain_shared(void *to, const void *from, int bytes) {

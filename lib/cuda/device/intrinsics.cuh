@@ -53,6 +53,15 @@ TCU_DEVICE N remainder(N n, int d) {
   return n & (d - 1);
 }
 
+// The least k such that 2^k is no less than n > 0.
+TCU_DEVICE int log2_up(int n) {
+#if TCU_DEVICE_CODE
+  return 32 - __clz(n - 1);
+#else
+  return n == 1 ? 0 : 32 - __builtin_clz(unsigned(n - 1));
+#endif
+}
+
 // n, of which the compiler knows no more than that it is an int: for a counter whose loop it would else unroll four times, whatever the
 // pragma says. A kernel has many of those, and short work waits for code that it fetches for the first time.
 TCU_DEVICE int opaque(int n) {

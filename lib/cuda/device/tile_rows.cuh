@@ -41,11 +41,12 @@ struct TileRows {
   int width, height, pitch;
   Index across, along;
 
-  // To shared memory, on arrival.
+  // To shared memory, on arrival. Waits for the launch's turn: what is found out comes before.
   template <class T>
   TCU_DEVICE void fetch(const Arrival &arrival, T *to, const T *from) const {
     constexpr int kSize = int(sizeof(T));
     const int whole = words(from, to);
+    await_turn();
     if (whole > 0) arrival.fetch(to, from, whole * kSize, height, pitch * kSize, int64_t(along) * kSize);
     if (whole < width) fetch_singly(to, from, whole);
   }
@@ -59,6 +60,7 @@ struct TileRows {
     const Span<T> all = Span<T>::template of<I>(p);
     const T *const last = from + (height - 1) * along, *const low = along < 0 ? last : from, *const high = along < 0 ? from : last;
     if (low - all.begin < kBack || all.end - high < some) return fetch(arrival, to, from);
+    await_turn();
     arrival.fetch(to - kBack, from - kBack, some * kSize, height, pitch * kSize, int64_t(along) * kSize);
   }
   // From there. All threads of the block call it; then await_drain().

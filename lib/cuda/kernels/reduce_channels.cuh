@@ -106,11 +106,13 @@ struct reduce_channels {
       int head = 0, edges = 0;
       Index behind = 0;
       decode(o, p, 1, p.n_kept, item < n ? cell : 0);
+      const int over = int(reinterpret_cast<uint64_t>(static_cast<const T *>(p.in[0]) + o.in[0]) / sizeof(T) % V);
+      head = over ? V - over : 0;  // less than the run has: the host has seen to it
+      const Index vectors = (length - head) / V;
+      if (item < n && split > 1 && lane < used)  // of the first run
+        look_ahead<V, kItems>(typename Map::Inputs{}, p, o, 0, Index(head), part * kItems * used + lane, vectors, used);
       await_turn();
       if (item < n) {
-        const int over = int(reinterpret_cast<uint64_t>(static_cast<const T *>(p.in[0]) + o.in[0]) / sizeof(T) % V);
-        head = over ? V - over : 0;  // less than the run has: the host has seen to it
-        const Index vectors = (length - head) / V;
         behind = head + vectors * V, edges = head + int(length - behind);
         const Index of_run = vectors / (kItems * used) + 1;  // rounds, the last of which may be of no vectors
 #pragma unroll 1

@@ -71,6 +71,12 @@ struct reduce_rows {
     else if (first < end) round<2, true>(p, own, o, first + lane, end, lanes);
   }
 
+  // The first of these, of one row, to the second level cache.
+  template <class P>
+  TCU_DEVICE static void look_ahead(const P &p, const Offsets<N, Index> &o, Index part, Index end, int lane, int lanes) {
+    if constexpr (kOneRow)
+      cuda::look_ahead<V, kItems, kOnce>(typename Map::Inputs{}, p, o, p.n_kept, Index(0), part * kItems * lanes + lane, end, lanes);
+  }
   // What follows the last whole vector, onto the last part.
   template <class P>
   TCU_DEVICE static void rest(const P &p, Own &own, const Offsets<N, Index> &o, Index part, int lane) {
@@ -83,11 +89,14 @@ struct reduce_rows {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    for_groups<F, Out, N, Index>(p, [&](const Offsets<N, Index> &o, Index part, int lane, int lanes) {
+    const auto share = [&](const Offsets<N, Index> &o, Index part, int lane, int lanes) {
       Own own;
       rounds(p, own, o, part, Index(p.folded) / V, lane, lanes);
       rest(p, own, o, part, lane);
       return own.all();
+    };
+    for_groups<F, Out, N, Index>(p, share, [&](const Offsets<N, Index> &o, Index part, int lane, int lanes) {
+      if constexpr (!F::kPositions) look_ahead(p, o, part, Index(p.folded) / V, lane, lanes);  // for those there are no registers here
     });
   }
 };

@@ -11,13 +11,16 @@ struct reduce_run : reduce_rows<Map, Op, Acc, Out, Index, kOnce, true> {
   using Rows = reduce_rows<Map, Op, Acc, Out, Index, kOnce, true>;
   using typename Rows::F;
   using typename Rows::State;
+  using AwaitsTurn = reduce_run;
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(State, shared, 32);
     const Index part = blockIdx.x;
-    const unsigned begun = begin_part(p, 0);
     const Offsets<Rows::N, Index> o = {};
+    Rows::look_ahead(p, o, part, Index(p.folded) / Rows::V, int(threadIdx.x), kThreads);
+    await_turn();
+    const unsigned begun = begin_part(p, 0);
     typename Rows::Own own;
     Rows::rounds(p, own, o, part, Index(p.folded) / Rows::V, int(threadIdx.x), kThreads);
     Rows::rest(p, own, o, part, int(threadIdx.x));

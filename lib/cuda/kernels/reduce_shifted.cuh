@@ -75,12 +75,17 @@ struct reduce_shifted {
     State s[V];
 #pragma unroll
     for (int v = 0; v < V; ++v) s[v] = F::identity();
+    const Index element = first + x * V - shift;
+    Index step = Index(p.detail) * Index(p.mode[p.n_kept].in[0]), positions = Index(p.detail) * Index(p.mode[p.n_kept].weight);
+    const int all = (int(p.folded) - top + p.detail - 1) / p.detail;
+    int begin = chunk * int(p.chunk), end = all - begin > int(p.chunk) ? begin + int(p.chunk) : all;
+    const bool reads = x * V < outputs + shift;
+    if (reads && x % (128 / (V * int(sizeof(T)))) == 0) {
+#pragma unroll 1
+      for (int r = begin + y; r < end && r < begin + kItems * rows; r += rows) ask_ahead(from + element + r * step);
+    }
     await_turn();
-    if (x * V < outputs + shift) {
-      const Index element = first + x * V - shift;
-      Index step = Index(p.detail) * Index(p.mode[p.n_kept].in[0]), positions = Index(p.detail) * Index(p.mode[p.n_kept].weight);
-      const int all = (int(p.folded) - top + p.detail - 1) / p.detail;
-      int begin = chunk * int(p.chunk), end = all - begin > int(p.chunk) ? begin + int(p.chunk) : all;
+    if (reads) {
       // A row of this lane whose vector is not the tensor's: at most one, for no row is that short.
       const bool before = element < 0 && part == 0;
       const bool behind = element + V > extent && begin < end && top + (end - 1) * p.detail == int(p.folded) - 1;

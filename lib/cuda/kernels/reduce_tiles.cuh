@@ -69,15 +69,27 @@ struct reduce_tiles {
       if constexpr (kSkewed) {
         TileRows<Index>{count, s.n, pitch, 1, apart}.template fetch_around<I>(arrival, p, to, from);
       } else if (apart != count) {  // whole words of 16 bytes
+        await_turn();
         arrival.fetch(to, from, count * kSize, s.n, count * kSize, int64_t(apart) * kSize);
       } else {
         const WholeWords words(from, to, s.n * count, kSize);
+        await_turn();
         arrival.fetch(next_16(to), next_16(from), words.count * kSize);
         if (const int i = int(threadIdx.x); i < s.n * count - words.count) to[words.skip(i)] = from[words.skip(i)];
       }
       room += tile_room(most * kSize);
     }
     fetch<I + 1>(Types<R...>{}, arrival, p, s, room, most, count, pitch, apart);
+  }
+  // The same steps, to the second level cache: before this launch's turn.
+  template <int I, class P>
+  TCU_DEVICE static void look_ahead(Types<>, const P &, const Steps &, int, Index) {}
+  template <int I, class P, class T, class... R>
+  TCU_DEVICE static void look_ahead(Types<T, R...>, const P &p, const Steps &s, int count, Index apart) {
+    constexpr int kSize = int(sizeof(T));
+    if constexpr (kStaged >> I & 1)
+      ask_ahead(static_cast<const T *>(p.in[I]) + s.o.in[I] + s.begin * apart, count * kSize, s.n, int64_t(apart) * kSize);
+    look_ahead<I + 1>(Types<R...>{}, p, s, count, apart);
   }
   // What belongs to V places of the inputs that are not copied: where it is in every step, or the elements themselves.
   struct Beside {
@@ -166,18 +178,18 @@ struct reduce_tiles {
     return (kStaged >> I & 1 ? tile_room(most * int(sizeof(T))) : 0) + room_for_all(Types<R...>{}, most);
   }
   // Output first + t of `here` from the first on in thread t: what `groups` groups have of its row put together, one group's `count` states after
-  // another's, by as many threads an output as there are, a power of two. A row has `inner` outputs side by side.
-  TCU_DEVICE static State fold(State *states, int first, int here, int width, int inner, int groups, int count) {
-    int lanes = 32;
-#pragma unroll 1
-    while (lanes * here > kThreads) lanes /= 2;
-    const int t = int(threadIdx.x), output = quotient(t, lanes), lane = remainder(t, lanes);
-    const int row = (first + output) / inner, begin = row * width + (first + output - row * inner), deep = width / inner;
+  // another's, by as many threads an output as there are, a power of two. A row has `inner` outputs side by side. inverse: 65536 / n + 1, of the n
+  // elements that an output has in a row, by which few threads are divided.
+  TCU_DEVICE static State fold(State *states, int first, int here, int width, int inner, int inverse, int groups, int count) {
+    const int spare = log2_up(kThreads) - log2_up(here), shift = spare < 5 ? spare : 5, lanes = 1 << shift;
+    const int t = int(threadIdx.x), output = t >> shift, lane = t & (lanes - 1);
+    const int row = kWithin ? (first + output) / inner : first + output, begin = row * width + (first + output - row * inner);
+    const int deep = kWithin ? width / inner : width;
     State mine = F::identity();
     __syncthreads();
     if (output < here) {
-      const int groups_on = lanes / deep, on = lanes - groups_on * deep;
-      int group = lane / deep, i = lane - group * deep;
+      const int groups_on = lanes * inverse >> 16, on = lanes - groups_on * deep;
+      int group = lane * inverse >> 16, i = lane - group * deep;
 #pragma unroll 2
       while (group < groups) {
         mine = F::combine(mine, states[group * count + begin + i * inner]);
@@ -210,6 +222,7 @@ struct reduce_tiles {
     const Index part = Index(blockIdx.x) / cells, cell = Index(blockIdx.x) - part * cells, outer = cell / ranges;
     const Index first = (cell - outer * ranges) * each;  // of the rows
     const int here = extent - first < each ? int(extent - first) : each, count = here * width;
+    const int inverse = 65536 / (width / inner) + 1;  // for the end, where nothing else is under way
     const int group = t / p.lanes, place = (t - group * p.lanes) * V, groups = kThreads / p.lanes;
     Offsets<N, Index> o;
     decode(o, p, kRows + 1, p.n_kept, outer);
@@ -242,10 +255,13 @@ struct reduce_tiles {
     const auto ask_for_tile = [&](bool second) {
       fetch<0>(Inputs{}, second ? odd : even, p, next, reinterpret_cast<char *>(shared) + (second ? half : 0), most, count, pitch, apart);
     };
-    if (part < turns) locate_tile(part);
+    if (part < turns) {
+      locate_tile(part);
+      look_ahead<0>(Inputs{}, p, next, count, apart);
+    }
     even.open();
-    if constexpr (kAllStaged) await_turn();
     if (part < turns) ask_for_tile(false);
+    await_turn();
     unsigned round = 0;
 #pragma unroll 1
     for (Index i = part; i < turns; i += split, ++round) {
@@ -277,14 +293,12 @@ struct reduce_tiles {
         if (const int at = place + i / V * p.lanes * V + i % V; at < count)
           states[group * count + at] = in_row(p, s[i / V][i % V], at - at / width * width, along);
     }
-    int outputs = 1;
-#pragma unroll 1
-    while (outputs < each * inner && outputs < kThreads) outputs *= 2;
+    const int outputs = each * inner < kThreads ? 1 << log2_up(each * inner) : kThreads;
     const Index batches = Index((each * inner - 1) / kThreads + 1);  // of outputs, one a thread
 #pragma unroll 1
     for (int batch = 0; batch * kThreads < here * inner; ++batch) {
       const int at = batch * kThreads, some = here * inner - at < kThreads ? here * inner - at : kThreads;
-      State mine = fold(states, at, some, width, inner, groups, count);
+      State mine = fold(states, at, some, width, inner, inverse, groups, count);
       if (!Strided::combine_parts(p, mine, outputs, int64_t(cell) * batches + batch, int(part), states)) continue;
       if (t >= some) continue;
       const int row = (at + t) / inner, in_row = at + t - row * inner;

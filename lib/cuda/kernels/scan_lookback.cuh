@@ -89,6 +89,7 @@ struct scan_lookback {
   using Inputs = typename Map::Inputs;
   static constexpr int V = kVector<Inputs, Out>;
   static constexpr int kResident = 4;  // of kThreads: twice as many of kScanBlock
+  using AwaitsTurn = scan_lookback;
   static constexpr int kWarps = kScanBlock / 32, kBytes = bytes_in_tile<Inputs, Out>();
   static constexpr int kItems = scan_items(V, kBytes, kBytes > int(sizeof(Out)), K), kMine = kItems * V;  // vectors, elements of a thread
   static constexpr int kTile = kScanBlock * kMine;
@@ -167,11 +168,15 @@ struct scan_lookback {
     const Arrival arrival(barrier);
     const int tiles = int(p.kept / K * p.split), block = int(block_in_order(static_cast<unsigned *>(p.zeroed)));
     const Ring ring = ring_of(p);
-    if (block == 0) return look_back(p, tiles, ring);
+    if (block == 0) {
+      await_turn();
+      return look_back(p, tiles, ring);
+    }
 
     const int tile = block - 1;
     const Index number = p.kept == K ? Index(0) : Index(tile / int(p.split)), t = tile - number * Index(p.split);
     const LineTile<Map, F, Out, Index, V, kTile, K> mine(p, shared, number, t);
+    await_turn();
     W slot = {};
     if (threadIdx.x == 0) slot = ring.place(tile, 0);
     begin_apart(p, tile);
