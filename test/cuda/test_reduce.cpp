@@ -112,7 +112,17 @@ TEST_CASE("cuda: reductions of tiles on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {6, 1001, 19, 3}, {0, 2}, support::chance(rng, 50), runs);
     run_case(rng, c, {1301, 37, 3, 5}, {1, 3}, true, runs);
     run_case(rng, c, {1099, 61}, {1}, true, runs);
-    // and with outputs within a row: all rows of a step and some of them, several modes in a row and outside, more outputs than threads
+  });
+  for (int64_t k : {257, 500}) run_case(rng, cases[5], {2, k, 61}, {0, 2}, true, runs);  // of bytes on the emulated library too, whose tiles are small
+  report_of("reduce", runs, {"reduce.tiles"});
+}
+
+TEST_CASE("cuda: reductions of tiles with outputs within a row, and of periods, on every kernel", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(78);
+  std::vector<int> runs;
+  for_cases(rng, cases, [&](const Case &c) {
+    // all rows of a step and some of them, several modes in a row and outside, more outputs than threads
     run_case(rng, c, {7, 7, 16, 130}, {1, 3}, true, runs);
     run_case(rng, c, {3, 5, 96, 33}, {1, 3}, support::chance(rng, 50), runs);
     run_case(rng, c, {5, 3, 2, 16, 40, 3}, {1, 3, 5}, false, runs);
@@ -124,7 +134,6 @@ TEST_CASE("cuda: reductions of tiles on every kernel", "[cuda][reduce]") {
     run_case(rng, c, {5, 3, 4, 601}, {0, 2}, true, runs);
     for (const auto &[k, n, periods] : {std::tuple{2, 64, 130}, {3, 64, 50}, {8, 21, 90}, {4, 333, 7}}) run_case(rng, c, {k, n, periods}, {1}, true, runs);
   });
-  for (int64_t k : {257, 500}) run_case(rng, cases[5], {2, k, 61}, {0, 2}, true, runs);  // of bytes on the emulated library too, whose tiles are small
   report_of("reduce", runs, {"reduce.tiles", "reduce.periods"});
 }
 
