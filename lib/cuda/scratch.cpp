@@ -42,21 +42,33 @@ Scratch ScratchSlots::of(cudaStream_t stream, size_t zeroed, size_t rest) {
   else if (status != cudaStreamCaptureStatusNone || cudaStreamGetId(stream, &id) != cudaSuccess) return cudaGetLastError(), Scratch{};
   std::lock_guard lock(mutex_);
   const Key key{id, capture};
-  if (zeroed <= kZeroed && rest <= kRest) {
-    if (const auto at = small_.find(key); at != small_.end()) return at->second.scratch();
-    if (!small_memory_ || small_.size() == kSmall) return {};
-    return small_.emplace(key, Slot{small_memory_ + small_.size() * (kZeroed + kRest), kZeroed, kRest}).first->second.scratch();
+  if (zeroed > kZeroed || rest > kRest) {
+    const Slot *const slot = large(key, zeroed, rest);
+    if (slot) return slot->scratch();
+    if (zeroed > kZeroed) return {};
   }
+  const Slot *const slot = small(key);
+  if (!slot) return {};
+  return {slot->memory, rest <= kRest ? slot->scratch().rest : nullptr};
+}
+
+const ScratchSlots::Slot *ScratchSlots::small(const Key &key) {
+  if (const auto at = small_.find(key); at != small_.end()) return &at->second;
+  if (!small_memory_ || small_.size() == kSmall) return nullptr;
+  return &small_.emplace(key, Slot{small_memory_ + small_.size() * (kZeroed + kRest), kZeroed, kRest}).first->second;
+}
+
+const ScratchSlots::Slot *ScratchSlots::large(const Key &key, size_t zeroed, size_t rest) {
   Slot &slot = large_[key];
-  if (!slot.holds(zeroed, rest)) {
-    const Slot larger{nullptr, std::max(slot.zeroed, std::bit_ceil(std::max<size_t>(zeroed, 256))), std::max(slot.rest, std::bit_ceil(rest))};
-    const size_t bytes = larger.zeroed + larger.rest;
-    char *const memory = large_bytes_ + bytes <= kLargest ? cleared(bytes) : nullptr;
-    if (!memory) return {};
-    large_bytes_ += bytes;
-    slot = larger, slot.memory = memory;
-  }
-  return slot.scratch();
+  if (slot.holds(zeroed, rest)) return &slot;
+  const Slot larger{nullptr, std::max(slot.zeroed, std::bit_ceil(std::max<size_t>(zeroed, 256))), std::max(slot.rest, std::bit_ceil(rest))};
+  const size_t bytes = larger.zeroed + larger.rest;
+  if (bytes > large_left_) return nullptr;
+  char *const memory = cleared(bytes);
+  if (!memory) return large_left_ = 0, nullptr;  // the device is full: it is not asked at every call
+  large_left_ -= bytes;
+  slot = larger, slot.memory = memory;
+  return &slot;
 }
 
 }  // namespace tcu::cuda

@@ -63,8 +63,8 @@ struct Execution {
 
 // Device memory that stays with a stream, for all that is queued there, one after another.
 struct Scratch {
-  void *zeroed = nullptr;  // zero whenever a kernel begins: every kernel leaves it so. Null: there is none for this stream
-  void *rest = nullptr;
+  void *zeroed = nullptr;  // zero whenever a kernel begins: every kernel leaves it so. Null: there is no scratch for this stream
+  void *rest = nullptr;    // null: there is not so much
 };
 
 class Backend;
@@ -100,7 +100,7 @@ class Backend {
   virtual const Device &device() const = 0;
   virtual std::span<const Kernel> kernels() const = 0;
 
-  // With so many bytes, zeroed and other ones. Never waits and never allocates, but when a stream first asks for so much.
+  // With so many bytes, zeroed and other ones. Allocates, and waits, only when a stream first asks for so much.
   virtual Scratch scratch(void *stream, size_t zeroed, size_t rest) { return (void)stream, (void)zeroed, (void)rest, Scratch{}; }
   virtual void *allocate(size_t bytes, void *stream) = 0;
   virtual void release(void *data, void *stream) = 0;

@@ -103,7 +103,8 @@ void Planner::launch(const Plan &plan, const Execution &given, size_t workspace_
     }
   } pooled{*backend_, nullptr, e.stream};
   if (own.zeroed) {
-    e.zeroed = own.zeroed, e.workspace = own.rest;
+    if (!own.rest && rest) pooled.data = backend_->allocate(rest, e.stream);
+    e.zeroed = own.zeroed, e.workspace = own.rest ? own.rest : pooled.data;
   } else {
     if (!given.workspace) pooled.data = backend_->allocate(need, e.stream);
     e.zeroed = pooled.data ? pooled.data : given.workspace;

@@ -257,7 +257,7 @@ struct reduce_tiles {
     };
     if (part < turns) {
       locate_tile(part);
-      look_ahead<0>(Inputs{}, p, next, count, apart);
+      if constexpr (kAllStaged) look_ahead<0>(Inputs{}, p, next, count, apart);  // else its turn has come
     }
     even.open();
     if (part < turns) ask_for_tile(false);
