@@ -12,7 +12,7 @@ struct NoLookAhead {
   TCU_DEVICE void operator()(const O &, Index, int, int) const {}
 };
 // share(o, part, lane, lanes): what a thread, the lane-th of its group, has of part `part` of the output at o. look_ahead, called with the same
-// where there are several parts: brings what `share` reads first to the second level cache, before the launch's turn.
+// for a thread's first: brings what `share` reads first to the second level cache, before the launch's turn.
 template <class F, class Out, int N, class Index, class P, class Share, class LookAhead = NoLookAhead>
 TCU_DEVICE void for_groups(const P &p, Share share, LookAhead look_ahead = {}) {
   TCU_SHARED(typename F::State, shared, 32);
@@ -25,7 +25,7 @@ TCU_DEVICE void for_groups(const P &p, Share share, LookAhead look_ahead = {}) {
     const Index part = split == 1 ? 0 : item - cell * split;
     Offsets<N, Index> o;
     decode(o, p, 0, p.n_kept, item < n ? cell : 0);
-    if (split > 1 && item < n) look_ahead(o, part, lane, lanes);
+    if (first < Index(gridDim.x) * groups && item < n) look_ahead(o, part, lane, lanes);
     await_turn();
     const unsigned begun = begin_part(p, cell);
     typename F::State s = F::identity();

@@ -416,6 +416,19 @@ TCU_DEVICE void begin_in_turn([[maybe_unused]] const P &p) {
   if constexpr (!AwaitsTurn<Body>) await_turn();
 }
 
+// Whether the block may be one of the first, which are there before their turn. Those behind them come after it: what they looked ahead for they
+// would ask for twice.
+template <class Body>
+TCU_DEVICE bool begins_early() {
+#if TCU_DEVICE_CODE
+  unsigned processors;
+  asm("mov.u32 %0, %%nsmid;" : "=r"(processors));
+  return blockIdx.x < processors * unsigned(Body::kResident);
+#else
+  return true;
+#endif
+}
+
 // Brings what lies around `p` to the second level cache, while nobody waits.
 TCU_DEVICE void ask_ahead([[maybe_unused]] const void *p) {
 #if TCU_DEVICE_CODE

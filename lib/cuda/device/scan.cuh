@@ -123,6 +123,11 @@ struct Line {
   TCU_DEVICE void fetch(const P &p, Index from, Pack<V, typename Map::Inputs> &x) const {
     load_pack<V, true>(x, p, o, p.n_kept, memory(from, V), 0);
   }
+  // The same, to the second level cache: before the launch's turn.
+  template <class P>
+  TCU_DEVICE void look_ahead(const P &p, Index from) const {
+    look_ahead_at<V>(typename Map::Inputs{}, p, o, p.n_kept, memory(from, V));
+  }
   template <class P>
   TCU_DEVICE void lift(const P &p, const Pack<V, typename Map::Inputs> &x, State (&e)[V]) const {
     State t[V];

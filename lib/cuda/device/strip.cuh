@@ -40,6 +40,11 @@ struct Strip {
       results = reinterpret_cast<Out *>(start + bytes_before_out(Inputs{})) + shift_of(to);
     }
   }
+  // The same, of inputs that are contiguous across, to the second level cache: before the launch's turn.
+  template <class P, class Index>
+  TCU_DEVICE void look_ahead(const P &p, const Offsets<N, Index> &o, const StripPlace<Index> &at) const {
+    look_ahead<0>(Inputs{}, p, o, at);
+  }
   TCU_DEVICE void read(Pack<V, Inputs> &pack, int place) const { read_from<0>(pack, start, place); }
   TCU_DEVICE Out *out() const { return results; }
   // What lies behind all of it.
@@ -86,6 +91,15 @@ struct Strip {
   template <class Index>
   TCU_DEVICE bool is_flat(const StripPlace<Index> &at, Index along) const {
     return at.height == 1 || (along == pitch && at.width == pitch);
+  }
+  template <int I, class P, class Index>
+  TCU_DEVICE static void look_ahead(Types<>, const P &, const Offsets<N, Index> &, const StripPlace<Index> &) {}
+  template <int I, class P, class Index, class T, class... R>
+  TCU_DEVICE static void look_ahead(Types<T, R...>, const P &p, const Offsets<N, Index> &o, const StripPlace<Index> &at) {
+    const Index across = Index(p.mode[0].in[I]), along = Index(p.mode[at.along].in[I]);
+    const T *const from = static_cast<const T *>(p.in[I]) + (o.in[I] + at.column * across + at.step * along);
+    if (across == 1) ask_ahead(from, at.width * int(sizeof(T)), at.height, int64_t(along) * int64_t(sizeof(T)));
+    look_ahead<I + 1>(Types<R...>{}, p, o, at);
   }
   template <int I, class P, class Index>
   TCU_DEVICE void fetch(Types<>, const Arrival &, const P &, const Offsets<N, Index> &, const StripPlace<Index> &, char *) {}

@@ -53,6 +53,11 @@ struct Tile {
   TCU_DEVICE void fetch(const Arrival &arrival, const P &p, const Offsets<N, Index> &o, int mode, Index at, int place, int count) const {
     fetch<0>(Inputs{}, arrival, p, o, mode, at, start, place, count);
   }
+  // The same elements, where they are one run, to the second level cache: before the launch's turn.
+  template <class P, int N, class Index>
+  TCU_DEVICE void look_ahead(const P &p, const Offsets<N, Index> &o, int mode, Index at, int count) const {
+    look_ahead<0>(Inputs{}, p, o, mode, at, count);
+  }
   // V elements of every input from `place` on, a multiple of V.
   TCU_DEVICE void read(Pack<V, Inputs> &pack, int place) const { read_from(pack, start, place); }
   // The outputs at `place` and after it, to `to`, by so many from one to the next. Every thread of the block calls it; then
@@ -69,6 +74,13 @@ struct Tile {
   }
 
  private:
+  template <int I, class P, int N, class Index>
+  TCU_DEVICE static void look_ahead(Types<>, const P &, const Offsets<N, Index> &, int, Index, int) {}
+  template <int I, class P, int N, class Index, class T, class... R>
+  TCU_DEVICE static void look_ahead(Types<T, R...>, const P &p, const Offsets<N, Index> &o, int mode, Index at, int count) {
+    if (count > 0 && p.mode[mode].in[I] == 1) ask_ahead(static_cast<const T *>(p.in[I]) + (o.in[I] + at), count * int(sizeof(T)), 1, 0);
+    look_ahead<I + 1>(Types<R...>{}, p, o, mode, at, count);
+  }
   template <int I, class P, int N, class Index>
   TCU_DEVICE void fetch(Types<>, const Arrival &, const P &, const Offsets<N, Index> &, int, Index, char *, int, int) const {}
   template <int I, class P, int N, class Index, class T, class... R>

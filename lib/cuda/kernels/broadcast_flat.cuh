@@ -17,15 +17,19 @@ struct broadcast_flat {
   static constexpr int kMostThreads = words_beside<Map, V>() > 0 ? kThreads : 1024;
   static constexpr int kResident = map_blocks<Map, Acc, V>((is_light<Map, Acc> || is_identity<Map> ? 2048 : 1024) / kMostThreads);  // registers limit it
 
+  using AwaitsTurn = broadcast_flat;
+
   template <int W>
   using Elements = Pack<W, typename Map::Inputs>;
 
   // n vectors after `head`.
   template <int W, class P>
   TCU_DEVICE static void sweep(const P &p, Index head, Index n) {
-    const Index step = Index(gridDim.x) * blockDim.x;
+    const Index first = Index(blockIdx.x) * blockDim.x + Index(threadIdx.x), step = Index(gridDim.x) * blockDim.x;
+    if (first < n && begins_early<broadcast_flat>()) look_ahead_at<W>(typename Map::Inputs{}, p, Offsets<N, Index>{}, 0, head + first * W);
+    await_turn();
 #pragma unroll 1
-    for (Index at = Index(blockIdx.x) * blockDim.x + Index(threadIdx.x); at < n; at += step) {
+    for (Index at = first; at < n; at += step) {
       Elements<W> x;
       load_pack<W, true>(x, p, Offsets<N, Index>{}, 0, head + at * W, 0);
       put_pack<Map, Acc, Out>(p, x, head + at * W);

@@ -146,6 +146,8 @@ struct reduce_contiguous {
       if (p.split > 1) cell = item / Index(p.split), part = item - cell * Index(p.split);
       Offsets<N, Index> o;
       decode(o, p, 0, p.n_kept, item < n ? cell : 0);
+      if (first == Index(blockIdx.x) * groups && item < n && p.split == 1 && begins_early<reduce_contiguous>())
+        look_ahead<V, 2, kOnce>(typename Map::Inputs{}, p, o, p.n_kept, Index(0), Index(lane), Index(p.mode[p.n_kept].extent) / V, lanes);
       await_turn();
       const unsigned begun = begin_part(p, cell);
       State s = F::identity();

@@ -17,6 +17,7 @@ struct reduce_periods {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
   static constexpr int kResident = resident<F, 1>(8), kItems = 4;
+  using AwaitsTurn = reduce_periods;
   static_assert(Map::Inputs::size == 1 && !(kAround && F::kPositions));
 
   // n elements from `at` on, `step` from one to the next, whose positions are `weight` apart; kAround: those from the `first` on, and then the others.
@@ -49,7 +50,10 @@ struct reduce_periods {
     const int each = int(inner.extent), period = int(outer.in[0]), t = int(threadIdx.x);
     const Index periods = Index(outer.extent), chunk = Index(p.detail), first = Index(blockIdx.x) * chunk;
     const int here = int(periods - first < chunk ? periods - first : chunk), count = here * period;
-    const T *const elements = stage(lines, static_cast<const T *>(p.in[0]) + first * period, count, p.floods());
+    const T *const from = static_cast<const T *>(p.in[0]) + first * period;
+    if (begins_early<reduce_periods>()) ask_ahead(from, count * int(sizeof(T)), 1, 0);
+    await_turn();
+    const T *const elements = stage(lines, from, count, p.floods());
     const bool several = p.n_folded > 1;
     const int rows = several ? int(p.mode[3].extent) : 1, apart = several ? int(p.mode[3].in[0]) : 0;
     const Index weight = several ? Index(p.mode[3].weight) : 0;

@@ -15,6 +15,7 @@ struct reduce_small {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
+  using AwaitsTurn = reduce_small;
   static constexpr int kMost = sizeof(State) > 8 ? 3 : sizeof(State) > 4 ? 4 : 5;  // blocks that spill nothing
   static constexpr int kResident = resident<F, kTogether<F, Map> ? 1 : V>(kMost), kItems = 4;
 
@@ -100,8 +101,16 @@ struct reduce_small {
   TCU_DEVICE static void run(const P &p) {
     const Index n = Index(p.kept), outputs = Index(quotient(32, p.lanes)) * (kItems >> p.detail), warps = kThreads / 32;
     const bool even = p.n_kept == 1 && Index(p.lanes << p.detail) * V == Index(p.folded);
+    const Index own = (Index(blockIdx.x) * warps + threadIdx.x / 32) * outputs;
+    const int t = int(threadIdx.x) % 32;
+    if (const Index cell = own + quotient(t, p.lanes); cell < n && begins_early<reduce_small>()) {
+      Offsets<N, Index> o;
+      decode(o, p, 0, p.n_kept, cell);
+      look_ahead<V, 1, kOnce>(typename Map::Inputs{}, p, o, p.n_kept, Index(0), Index(remainder(t, p.lanes)), Index(p.folded) / V, 1);
+    }
+    await_turn();
 #pragma unroll 1
-    for (Index first = (Index(blockIdx.x) * warps + threadIdx.x / 32) * outputs; first < n; first += Index(gridDim.x) * warps * outputs) {
+    for (Index first = own; first < n; first += Index(gridDim.x) * warps * outputs) {
       if (!even || first + outputs > n) tile<false, true>(p, first);
       else if (p.floods()) tile<true, false>(p, first);
       else tile<true, true>(p, first);

@@ -40,6 +40,7 @@ struct reduce_staged {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
   static constexpr int V = kVector<Inputs>, N = Inputs::size, kResident = resident<F, 1>(8);
+  using AwaitsTurn = reduce_staged;
   static constexpr int kLines = staged_bytes(N) / 16 + 7;  // of an input
 
   template <int W>
@@ -90,6 +91,14 @@ struct reduce_staged {
     to.first = room;
     fetch<I + 1>(to.rest, arrival, p, lines + kLines, first, count);
   }
+  // The same, to the second level cache: before the launch's turn.
+  template <int I, class P>
+  TCU_DEVICE static void look_ahead(Types<>, const P &, Index, int) {}
+  template <int I, class P, class T, class... R>
+  TCU_DEVICE static void look_ahead(Types<T, R...>, const P &p, Index first, int count) {
+    ask_ahead(static_cast<const T *>(p.in[I]) + first, count * int(sizeof(T)), 1, 0);
+    look_ahead<I + 1>(Types<R...>{}, p, first, count);
+  }
   template <class P>
   TCU_DEVICE static Staged<Inputs> stage_all(const P &p, uint4 *lines, Index first, int count) {
     Staged<Inputs> to;
@@ -111,6 +120,8 @@ struct reduce_staged {
     const Index kept = Index(p.kept), extent = Index(p.folded), chunk = Index(p.detail);
     const Index first = Index(blockIdx.x) * chunk;
     const int here = int(kept - first < chunk ? kept - first : chunk), count = here * int(extent);
+    if (begins_early<reduce_staged>()) look_ahead<0>(Inputs{}, p, first * extent, count);
+    await_turn();
     const Staged<Inputs> elements = stage_all(p, lines, first * extent, count);
 #pragma unroll 1
     for (int base = 0; base < here; base += groups) {

@@ -255,6 +255,12 @@ struct reduce_strided {
         element -= q * Index(p.mode[0].extent);
         decode(o, p, 1, p.n_kept, q);
       }
+      const Index row = y * together;
+      if (inside && split == 1 && p.n_folded == 1 && row < Index(p.folded) && item == Index(blockIdx.x) && begins_early<reduce_strided>()) {
+        Offsets<N, Index> from = o;
+        advance(from, p.mode[p.n_kept], row);
+        look_ahead_at<V, kOnce>(typename Map::Inputs{}, p, from, 0, element);
+      }
       await_turn();
       if (inside) {
         const Index folded = quotient(Index(p.folded), p.detail), chunk = Index(p.chunk), round = split * chunk;

@@ -257,7 +257,8 @@ struct reduce_tiles {
     };
     if (part < turns) {
       locate_tile(part);
-      if constexpr (kAllStaged) look_ahead<0>(Inputs{}, p, next, count, apart);  // else its turn has come
+      if constexpr (kAllStaged)  // else its turn has come
+        if (begins_early<reduce_tiles>()) look_ahead<0>(Inputs{}, p, next, count, apart);
     }
     even.open();
     if (part < turns) ask_for_tile(false);
@@ -454,13 +455,14 @@ struct ReduceTiles {
   static bool suits_within(const Problem &p, const Shape &s) {
     const int64_t bytes = s.within * s.size;
     const bool fits = bytes % 16 != 0 ? bytes < 128 : bytes <= 32 && p.kept() <= 2048;
-    return fits && s.steps >= 16 && tile_bytes(s) >= kRoom / 2 && p.bytes() >= 8 << 20;
+    return fits && s.steps >= 16 && tile_bytes(s) >= kRoom / 2 && p.bytes() >= (appends(p) ? 8 : 2) << 20;
   }
   // Short rows, which other rows read an element at a time, of many steps and a tile that is not small. Not whole vectors, nor 8 bytes, but
   // single ones of much: these others read as fast. Of the 102 random problems (H100) that it is chosen for it was faster in 86, 0.24 to 1.33
   // of the time; states of several numbers are longer in being put together. Products of two inputs, 61 that it is chosen for: 0.14 to
   // 0.98 of the time. Steps that begin anywhere, pinned problems of 8 to 100 MB (2 to 1001 elements a row, 4 to 10^5 steps; bench/experiments/h100.md):
-  // of 371 that it is chosen for 351 0.13 to 1.00, the others up to 1.18.
+  // of 371 that it is chosen for 351 0.13 to 1.00, the others up to 1.18. Of little, and more than 224 steps, of 15 random problems of less than 1 MB
+  // 13 were faster, 0.47 to 0.97, two slower, 1.05 and 1.38.
   static bool suits_rows(const Problem &p, const Shape &s) {
     const int64_t row = s.width * s.size, bytes = p.bytes();
     const bool much = bytes >= 64 << 20, single = s.skewed && s.size == 4;
@@ -479,7 +481,15 @@ struct ReduceTiles {
     const bool plain = p.n_inputs == 1 && !appends(p) && !is_arg(p.op);
     const bool vectors = plain && row <= 64 && (s.size == 2 || s.size == 4) && much;
     if (row % 16 == 0 || s.size == 8) return (row == 16 && bytes >= 16 << 20) || vectors;
-    const int least = appends(p) ? (row <= 16 ? 4 : 16) : row <= 40 ? 1 : 8;  // MiB
+    const bool deep = p.modes.size() == 3 && s.steps >= 225;
+    const struct {
+      bool is;
+      int kib;  // at least
+    } in_all[] = {
+        {deep && row <= 32 && s.size <= 4, 32},
+        {appends(p), row <= 16 ? 4 << 10 : 16 << 10},
+        {true, row <= 40 ? 1 << 10 : 8 << 10},
+    };
     const struct {
       bool is;
       int bytes;  // of a row, at most
@@ -490,7 +500,7 @@ struct ReduceTiles {
         {s.size == 1 || much, 200},
         {true, 132},
     };
-    return bytes >= int64_t(least) << 20 && row <= first_kind(in_rows).bytes;
+    return bytes >= int64_t(first_kind(in_all).kib) << 10 && row <= first_kind(in_rows).bytes;
   }
   // logsumexp, which takes longest to add up.
   static bool is_dear(const Problem &p) { return appends(p) && state_bytes(p) <= 8; }
@@ -506,7 +516,7 @@ struct ReduceTiles {
     const bool position = is_arg(p.op), variance = appends(p) && state_bytes(p) > 8, only = ReduceStrided::only_columns(p);
     const int64_t least_steps = is_dear(p) ? 512 : variance ? 256 : 150, widest = appends(p) || s.steps >= 512 ? 200 : 340;  // of 16 bits
     const bool alone = p.n_inputs > 1 || (k > kMostChannels && k * s.steps * size > kStagedBytes);  // no other row copies them
-    const int all = kOutputs, some = kThreads, usual = position ? 32 : 64;
+    const int all = kOutputs, some = kThreads, usual = position ? 20 : 64;
     const struct {
       bool is;
       int most, least;  // outputs of a block; MiB

@@ -22,6 +22,7 @@ struct scan_along {
   using State = typename F::State;
   static constexpr int V = kVector<typename Map::Inputs, Out>;
   static constexpr int kResident = 4, kItems = kScanPieces;
+  using AwaitsTurn = scan_along;
   using Piece = Line<Map, F, Out, Index, V>;
 
   // Lines first, first + apart, ... as many as are in flight with kEach pieces of each: read, scanned and written by the group.
@@ -61,6 +62,9 @@ struct scan_along {
     const int each = scan_pieces(p.folded, int64_t(lanes) * V);
     const bool plain = each < kItems && Piece::all_plain(p);
     const Index lines = Index(p.kept), here = Index(groups) * (kItems / each), step = Index(gridDim.x) * here;
+    if (const Index own = Index(blockIdx.x) * here + group; own < lines && begins_early<scan_along>())
+      if (const Piece line(p, own); line.whole(Index(lane) * V)) line.look_ahead(p, Index(lane) * V);
+    await_turn();
 #pragma unroll 1
     for (Index first = Index(blockIdx.x) * here; first < lines; first += step) {
       if (each == 1) scan<1>(p, first + group, Index(groups), lines, lane, lanes, plain);

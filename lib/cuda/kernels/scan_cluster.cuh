@@ -52,6 +52,11 @@ struct scan_cluster {
 
     State e[kPieces][V], below[kPieces], all[kPieces];
     Pack<V, typename Map::Inputs> x[kPieces];
+    if (begins_early<scan_cluster>()) {
+#pragma unroll 1
+      for (int k = 0; k < kPieces; ++k)
+        if (line.whole(from(k))) line.look_ahead(p, from(k));
+    }
     await_turn();
 #pragma unroll
     for (int k = 0; k < kPieces; ++k)

@@ -189,6 +189,7 @@ struct scan_columns {
     at.step = reverse ? n - first - at.height : first;
     Strip<Inputs, Out, V> data(shared, pitch, height);
     arrival.open();
+    if (begins_early<scan_columns>()) data.look_ahead(p, o, at);
     await_turn();
     begin_apart(p, int(block));
     data.fetch(arrival, p, o, at);

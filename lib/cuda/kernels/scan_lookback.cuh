@@ -66,6 +66,8 @@ struct LineTile {
     memory = line.memory(first + begin, count);
   }
   template <class P>
+  TCU_DEVICE void look_ahead(const P &p) const { data.look_ahead(p, line.o, mode(p), memory, count); }
+  template <class P>
   TCU_DEVICE void fetch(const Arrival &arrival, const P &p) const {
     data.fetch(arrival, p, line.o, mode(p), memory, place, count);
     arrival.wait();
@@ -176,6 +178,7 @@ struct scan_lookback {
     const int tile = block - 1;
     const Index number = p.kept == K ? Index(0) : Index(tile / int(p.split)), t = tile - number * Index(p.split);
     const LineTile<Map, F, Out, Index, V, kTile, K> mine(p, shared, number, t);
+    if (begins_early<scan_lookback>()) mine.look_ahead(p);
     await_turn();
     W slot = {};
     if (threadIdx.x == 0) slot = ring.place(tile, 0);

@@ -33,6 +33,14 @@ struct scan_short {
     decode(at, p, 0, p.n_kept, line);
     const auto step = [&](int k) { return Index(reverse ? n - 1 - k : k); };
     Pack<V, typename Map::Inputs, kOnce> x[kSteps];
+    if (begins_early<scan_short>()) {
+#pragma unroll 1
+      for (int k = 0; k < 4 && k < n; ++k) {
+        Offsets<N, Index> from = at;
+        advance(from, along, step(k));
+        look_ahead_at<V, kOnce>(typename Map::Inputs{}, p, from, 0, Index(0));
+      }
+    }
     await_turn();
 #pragma unroll
     for (int k = 0; k < kSteps; ++k) {

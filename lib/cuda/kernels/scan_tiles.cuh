@@ -49,6 +49,7 @@ struct scan_tiles {
     const Tile<Inputs, Out, V, kTile> data(shared);
     const int skew = data.skew(p, origin, mode, reverse ? memory + count : memory, reverse), end = skew + count;
     const int mine = tile_items(p.detail * n, V, int(blockDim.x)) * V, room = int(blockDim.x) * mine, place = reverse ? room - end : skew;
+    if (begins_early<scan_tiles>()) data.look_ahead(p, origin, mode, memory, count);
     await_turn();
     begin_apart(p, int(blockIdx.x));
     data.fetch(arrival, p, origin, mode, memory, place, count);
