@@ -73,10 +73,11 @@ inline bool emulated() {
   OK(tcu_device_info(&info, "cuda", 0));
   return std::string(info.name).find("mulat") != std::string::npos;
 }
-// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 10).
+// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 15).
+inline int usual_scale() { return emulated() ? 15 : 100; }
 inline int test_scale() {
   const char *scale = std::getenv("TCU_TEST_SCALE");
-  return scale ? std::atoi(scale) : emulated() ? 10 : 100;
+  return scale ? std::atoi(scale) : usual_scale();
 }
 // Whether the random problems are those that the tests were written with, of which they may ask which kernels ran.
 inline bool drawn_as_written() { return !std::getenv("TCU_TEST_SEED"); }

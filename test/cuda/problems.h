@@ -152,7 +152,7 @@ void report_if(const char *family, const std::vector<int> &runs, Asked asked) {
   std::string s;
   for (size_t k = 1; k < runs.size(); ++k) s += names[k] + " " + std::to_string(runs[k]) + "  ";
   WARN(s);
-  if (api::test_scale() < (api::emulated() ? 15 : 100) || !api::drawn_as_written()) return;
+  if (api::test_scale() < api::usual_scale() || !api::drawn_as_written()) return;
   for (size_t k = 0; k < runs.size(); ++k) {
     INFO(names[k]);
     CHECK((runs[k] > 0 || !asked(names[k])));

@@ -105,6 +105,11 @@ void open_device_memory(bool open) {
   if (m.guard && m.open == (open ? 1 : 0)) shield(!open);
 }
 
+void occupy_device_memory(std::ptrdiff_t bytes) {
+  std::lock_guard lock(device_lock());
+  memory().used += std::size_t(bytes);
+}
+
 void guard_device_memory(bool on) {
   std::lock_guard lock(device_lock());
   memory().guard = on;

@@ -17,6 +17,7 @@ void set_seed(std::uint64_t seed);         // restarts the launch count; initial
 void set_resident_blocks(unsigned count);  // 0 (the default): seeded, 2 to 4
 void set_spin_limit(unsigned per_thread);  // yields per resident thread without progress before 'deadlock'
 void guard_device_memory(bool on);         // under ASan, host code that dereferences a device pointer dies (default on)
+void occupy_device_memory(std::ptrdiff_t bytes);  // as if another process had so many more, or fewer
 std::uint64_t launch_count();              // since set_seed
 const char *last_error();                  // of the last launch that failed, until the next one: kernel, block, thread and seed
 
