@@ -240,7 +240,7 @@ TEST_CASE_METHOD(Fixture, "execute: a kernel that leaves zero behind takes its s
   CHECK((log.allocated == 1 && log.zeroed == backend.zeroed && log.workspace == backend.rest));
   CHECK(log.asked == kZeroed);
   planner.execute(*two, e, 0);  // too large for it: only what it has not
-  CHECK((log.allocated == 2 && log.released == 2 && log.zeroed == backend.zeroed && log.workspace && log.workspace != backend.rest));
+  CHECK((log.allocated == 2 && log.released == 2 && log.was_zero && log.zeroed == backend.zeroed && log.workspace && log.workspace != backend.rest));
   std::vector<char> mine(one->config.workspace_bytes, 1);
   e.workspace = mine.data();
   planner.execute(*one, e, mine.size());
