@@ -36,16 +36,9 @@ auto with_type(tcu_dtype_t d, F f) {
     default: return f(double{});
   }
 }
-inline void encode(tcu_dtype_t d, void *to, double x) {
-  with_type(d, [&](auto t) { t = tcu::convert<decltype(t)>(x), std::memcpy(to, &t, sizeof t); });
-}
-inline double decode(tcu_dtype_t d, const void *from) {
-  return with_type(d, [&](auto t) { return std::memcpy(&t, from, sizeof t), tcu::convert<double>(t); });
-}
-inline double rounded(tcu_dtype_t d, double x) {
-  unsigned char bytes[16];
-  return encode(d, bytes, x), decode(d, bytes);
-}
+void encode(tcu_dtype_t d, void *to, double x);
+double decode(tcu_dtype_t d, const void *from);
+double rounded(tcu_dtype_t d, double x);
 
 // Which mode is the fastest: the first, mostly; the last, and so on; or whichever.
 enum class Order { first, reversed, shuffled };
