@@ -176,9 +176,10 @@ bool saves_threads([[maybe_unused]] const Problem &p) {
 // Where there could be a thread for every vector of out, none waits for another, and broadcast.general, which has the least code to fetch
 // and asks the least before it reads, is the fastest (H200, 1,700 random broadcasts: up to 2^18 vectors it is, after that it is not; beside
 // broadcast.transpose, whose vectors it may not have, up to as many elements). But nothing is compiled for it where another row's function
-// is there.
+// is there. broadcast.flat, which asks for all it reads before its turn, is as fast there or faster.
 template <class Row>
 bool is_for_general(const Problem &p, const Device &d) {
+  if (std::is_same_v<Row, rows::BroadcastFlat>) return false;
   if (std::is_same_v<Row, rows::BroadcastChannels> || std::is_same_v<Row, rows::BroadcastSlidingShared>) return false;  // they say so themselves
   const int vector = std::is_same_v<Row, rows::BroadcastTranspose> ? 1 : rows::BroadcastGeneral::vector(p);
   const int64_t threads = int64_t(d.processors) * d.threads_per_processor * (saves_threads<Row>(p) ? 7 : 16) / 16;

@@ -95,6 +95,7 @@ struct reduce_channels {
     const Index length = Index(p.mode[p.n_kept].extent) * channels, runs = divide(Index(p.folded), p.mode[p.n_kept].divisor);
     const Index split = Index(p.split), cells = divide(Index(p.kept), p.mode[0].divisor), n = cells * split;
     const Index step = Index(gridDim.x) * groups;
+    const bool early = split > 1 && lane < used && begins_early<reduce_channels>();
 #pragma unroll 1
     for (Index begin = Index(blockIdx.x) * groups; begin < n; begin += step) {
       const Index item = begin + group, cell = split == 1 ? item : item / split, part = item - cell * split;
@@ -109,7 +110,7 @@ struct reduce_channels {
       const int over = int(reinterpret_cast<uint64_t>(static_cast<const T *>(p.in[0]) + o.in[0]) / sizeof(T) % V);
       head = over ? V - over : 0;  // less than the run has: the host has seen to it
       const Index vectors = (length - head) / V;
-      if (item < n && split > 1 && lane < used)  // of the first run
+      if (item < n && early)  // of the first run
         look_ahead<V, kItems>(typename Map::Inputs{}, p, o, 0, Index(head), part * kItems * used + lane, vectors, used);
       await_turn();
       if (item < n) {

@@ -76,9 +76,10 @@ struct reduce_rows {
   template <class P>
   TCU_DEVICE static void look_ahead(const P &p, const Offsets<N, Index> &o, Index part, Index end, int lane, int lanes) {
     if constexpr (kOneRow) {
+      if (!begins_early<reduce_rows>()) return;
       const Index first = part * kItems * lanes + lane;
       if (p.split > 1) cuda::look_ahead<V, kItems, kOnce>(typename Map::Inputs{}, p, o, p.n_kept, Index(0), first, end, lanes);
-      else if (begins_early<reduce_rows>()) cuda::look_ahead<V, 2, kOnce>(typename Map::Inputs{}, p, o, p.n_kept, Index(0), first, end, lanes);
+      else cuda::look_ahead<V, 2, kOnce>(typename Map::Inputs{}, p, o, p.n_kept, Index(0), first, end, lanes);
     }
   }
   // What follows the last whole vector, onto the last part.

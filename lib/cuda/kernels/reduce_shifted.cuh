@@ -32,14 +32,24 @@ struct reduce_shifted {
       x[k].first = Raw<T, V>::template load<false>(from);  // not streamed: the next tile begins in the last sector of this one
       if (!kLast || k + 1 < n) from += step;
     }
-#pragma unroll
-    for (int k = 0; k < Items; ++k) {
+    if constexpr (F::kAppends && sizeof(typename F::Post) <= 4 && !kLast) {  // of 8 bytes there are no registers for it
 #pragma unroll
       for (int v = 0; v < V; ++v) {
-        const State next = F::add(s[v], apply_at<Map>(p, x[k], v), position);  // not appended: see run
-        s[v] = kLast && k >= n ? s[v] : next;  // no branch: the load would come after it
+        typename Map::Element e[Items];
+#pragma unroll
+        for (int k = 0; k < Items; ++k) e[k] = apply_at<Map>(p, x[k], v);
+        s[v] = F::append_all(s[v], e);
       }
-      position += positions;
+    } else {
+#pragma unroll
+      for (int k = 0; k < Items; ++k) {
+#pragma unroll
+        for (int v = 0; v < V; ++v) {
+          const State next = F::add(s[v], apply_at<Map>(p, x[k], v), position);  // not appended: see run
+          s[v] = kLast && k >= n ? s[v] : next;  // no branch: the load would come after it
+        }
+        position += positions;
+      }
     }
   }
   // Of the row at `from`, of its V elements from `element` on those in the fastest mode.
@@ -80,7 +90,7 @@ struct reduce_shifted {
     const int all = (int(p.folded) - top + p.detail - 1) / p.detail;
     int begin = chunk * int(p.chunk), end = all - begin > int(p.chunk) ? begin + int(p.chunk) : all;
     const bool reads = x * V < outputs + shift;
-    if (reads && x % (128 / (V * int(sizeof(T)))) == 0) {
+    if (reads && x % (128 / (V * int(sizeof(T)))) == 0 && begins_early<reduce_shifted>()) {
 #pragma unroll 1
       for (int r = begin + y; r < end && r < begin + kItems * rows; r += rows) ask_ahead(from + element + r * step);
     }

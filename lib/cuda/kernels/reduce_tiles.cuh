@@ -462,7 +462,7 @@ struct ReduceTiles {
   // of the time; states of several numbers are longer in being put together. Products of two inputs, 61 that it is chosen for: 0.14 to
   // 0.98 of the time. Steps that begin anywhere, pinned problems of 8 to 100 MB (2 to 1001 elements a row, 4 to 10^5 steps; bench/experiments/h100.md):
   // of 371 that it is chosen for 351 0.13 to 1.00, the others up to 1.18. Of little, and more than 224 steps, of 15 random problems of less than 1 MB
-  // 13 were faster, 0.47 to 0.97, two slower, 1.05 and 1.38.
+  // 12 were faster, 0.47 to 0.97, three slower, 1.05 to 1.48.
   static bool suits_rows(const Problem &p, const Shape &s) {
     const int64_t row = s.width * s.size, bytes = p.bytes();
     const bool much = bytes >= 64 << 20, single = s.skewed && s.size == 4;
