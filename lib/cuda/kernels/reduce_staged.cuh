@@ -176,10 +176,13 @@ struct ReduceStaged {
   static bool floods(const Problem &p, const Device &d) {
     return p.kept() * bytes_of(p.out) > d.l2_bytes / 3 || p.reduced() * bytes_of(p.in[0]) < 16 * bytes_of(p.out);
   }
-  // Elements of a segment that a lane folds: the fewer lanes, the less is put together in the end; but one lane's come one after another, which
-  // is waited for where tiles are few. (H200, 399 problems, against lanes of 8 to 32 elements: 96 MB of float16 in segments of 17 to 769,
-  // variances 0.44 to 0.90 of the time, greatest 0.67 to 0.98; sums of float32 0.87 to 1.00.)
-  static int64_t most_of_lane(const Problem &p, const Device &d) {
+  // A lane folds fewer elements of a segment than so many. The fewer lanes, the less is put together in the end; but what is one lane's comes one
+  // after another, which is waited for where tiles are few. (H200, against lanes of 8 to 32 elements, 96 MB in odd segments of 17 to 769: variances
+  // of float16 0.44 to 0.83 of the time, the greatest 0.66 to 0.94, sums of float32 0.87 to 1.00.) Of whole vectors, which lie in the same banks of
+  // shared memory as the neighbours', eight (2^24 segments of 64 float16: by one lane 610 us, by two 500).
+  static int64_t full_lane(const Problem &p, const Device &d) {
+    const int64_t v = vector_of(p, false);
+    if (p.reduced() % v == 0) return 8 * v;
     const int64_t most = !appends(p) ? std::max(136 / bytes_of(p.in[0]), 1) : p.bytes() < 32 << 20 ? 64 : 128;
     return ceil_div(p.kept(), tile(p, d)) < 4 * d.processors ? ceil_div(most, 2) : most;
   }
@@ -187,7 +190,7 @@ struct ReduceStaged {
     LaunchConfig c;
     c.floods = floods(p, d);
     c.block = kThreads, c.vector = vector_of(p, false), c.lanes = 1;
-    while (c.lanes < 32 && c.lanes * most_of_lane(p, d) < p.reduced()) c.lanes *= 2;
+    while (c.lanes < 32 && c.lanes * full_lane(p, d) <= p.reduced()) c.lanes *= 2;
     c.detail = int(tile(p, d));
     c.grid = ceil_div(p.kept(), c.detail);
     return c;
