@@ -178,7 +178,7 @@ struct ReduceStaged {
   }
   // A lane folds fewer elements of a segment than so many. The fewer lanes, the less is put together in the end; but what is one lane's comes one
   // after another, which is waited for where tiles are few. (H200, against lanes of 8 to 32 elements, 96 MB in odd segments of 17 to 769: variances
-  // of float16 0.44 to 0.83 of the time, the greatest 0.66 to 0.94, sums of float32 0.87 to 1.00.) Of whole vectors, which lie in the same banks of
+  // of float16 0.44 to 0.83 of the time, the greatest 0.67 to 0.94, sums of float32 0.87 to 1.00.) Of whole vectors, which lie in the same banks of
   // shared memory as the neighbours', eight (2^24 segments of 64 float16: by one lane 610 us, by two 500).
   static int64_t full_lane(const Problem &p, const Device &d) {
     const int64_t v = vector_of(p, false);
