@@ -3,10 +3,8 @@
 // Results come in the order of support::for_each_index over the output's extents.
 #pragma once
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <limits>
-#include <map>
+#include <utility>
 #include <vector>
 
 #include "support.h"

@@ -1,5 +1,7 @@
 // The tables of tile functions: every op and dtype against the scalar functor that defines it, every cast against convert(),
 // and the float32 functions that are computed in their own way against long double, over all exponents.
+#include <map>
+
 #include "cpu/cell.h"
 #include "cpu/combine.h"
 #include "cpu/table.h"

@@ -190,7 +190,7 @@ struct ReduceStaged {
     LaunchConfig c;
     c.floods = floods(p, d);
     c.block = kThreads, c.vector = vector_of(p, false), c.lanes = 1;
-    while (c.lanes < 32 && c.lanes * full_lane(p, d) <= p.reduced()) c.lanes *= 2;
+    for (const int64_t full = full_lane(p, d); c.lanes < 32 && c.lanes * full <= p.reduced();) c.lanes *= 2;
     c.detail = int(tile(p, d));
     c.grid = ceil_div(p.kept(), c.detail);
     return c;
