@@ -114,6 +114,12 @@ void append_fold(std::string &to, const Problem &p) {
   if (both || p.scan.segmented) to.append(">");
 }
 
+// Positions of 16-bit floats go by these as they are: they have keys (device/keys.cuh), whose ranks are theirs.
+const char *accumulator_text(const Problem &p) {
+  const bool own = is_arg(p.op) && p.acc == DType::f32 && (p.in[0] == DType::f16 || p.in[0] == DType::bf16) && p.expr->is_identity();
+  return own ? storage_text(p.in[0]) : type_text(p.acc);
+}
+
 }  // namespace
 
 Instance make_instance(const Problem &p, const char *body, std::initializer_list<std::string> more, const char *index) {
@@ -121,7 +127,7 @@ Instance make_instance(const Problem &p, const char *body, std::initializer_list
   f.body = body;
   f.arguments.reserve(128);
   if (p.family != Family::broadcast) append_fold(f.arguments, p), f.arguments.append(", ");
-  f.arguments.append(type_text(p.acc)).append(", ").append(storage_text(p.out)).append(", ").append(index ? index : index_text(p));
+  f.arguments.append(accumulator_text(p)).append(", ").append(storage_text(p.out)).append(", ").append(index ? index : index_text(p));
   for (const std::string &one : more) f.arguments.append(", ").append(one);
   f.expr = p.expr;
   f.size = size_for(p);
@@ -176,11 +182,10 @@ bool saves_threads([[maybe_unused]] const Problem &p) {
 // Where there could be a thread for every vector of out, none waits for another, and broadcast.general, which has the least code to fetch
 // and asks the least before it reads, is the fastest (H200, 1,700 random broadcasts: up to 2^18 vectors it is, after that it is not; beside
 // broadcast.transpose, whose vectors it may not have, up to as many elements). But nothing is compiled for it where another row's function
-// is there. broadcast.flat, which asks for all it reads before its turn, is as fast there or faster.
+// is there. Of a row whose kShort is true suits() says all.
 template <class Row>
 bool is_for_general(const Problem &p, const Device &d) {
-  if (std::is_same_v<Row, rows::BroadcastFlat>) return false;
-  if (std::is_same_v<Row, rows::BroadcastChannels> || std::is_same_v<Row, rows::BroadcastSlidingShared>) return false;  // they say so themselves
+  if constexpr (requires { requires Row::kShort; }) return false;
   const int vector = std::is_same_v<Row, rows::BroadcastTranspose> ? 1 : rows::BroadcastGeneral::vector(p);
   const int64_t threads = int64_t(d.processors) * d.threads_per_processor * (saves_threads<Row>(p) ? 7 : 16) / 16;
   const bool is_short = p.kept() > 0 && p.kept() / vector <= threads;

@@ -84,7 +84,7 @@ void ship_folds(ShippedTable &t) {
   ship_fold<fold::sum, In, Sum, stored_t<In, Sum>, true>(t);
   ship_fold<fold::max, In, T, In, true>(t);
   ship_fold<fold::min, In, T, In, false>(t);
-  ship_fold<fold::argmax, In, T, int64_t, false>(t);
+  ship_fold<fold::argmax, In, select_t<sizeof(In) == 2 && is_short_float<In>, In, T>, int64_t, false>(t);
 }
 template <class F, Op op, class In>
 void ship_sum_of(ShippedTable &t) {

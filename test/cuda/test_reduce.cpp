@@ -151,6 +151,8 @@ TEST_CASE("cuda: short segments and rows that are no whole vectors on every kern
   // a segment more than tiles of 16 KiB have, and less than a vector; some of these begin on one
   for (const Case &c : {cases[0], cases[1], cases[5]})
     for (int i = 0; i < 3; ++i) run_case(rng, c, {3, 1024 / 3 * (16 / tcu_dtype_bytes(c.in)) + 1}, {0}, true, runs);
+  // long ones, of tiles enough for blocks of fewer threads
+  for (const Case &c : {cases[0], cases[10]}) run_case(rng, c, {577, api::emulated() ? 270 : 17000}, {0}, true, runs);
   // rows that are no whole vectors: half of one too many, in slabs and in two tiles; one element too many; none, in views
   for_cases(rng, cases, [&](const Case &c) {
     const int64_t v = 16 / tcu_dtype_bytes(c.in), row = 14 * v + v / 2, n = v < 16 ? 265 : 521;
@@ -223,7 +225,8 @@ TEST_CASE("cuda: the first best of 8- and 16-bit elements", "[cuda][reduce]") {
     Sizes extents;
     std::vector<int32_t> dims;
   };
-  const Shape shapes[] = {{{1024, 33}, {0}}, {{512, 40}, {0}}, {{64, 70}, {0}}, {{16, 90}, {0}}, {{1000, 21}, {0}}, {{17, 300}, {0}}, {{4099, 3}, {0}},
+  const Shape shapes[] = {{{1024, 33}, {0}}, {{512, 40}, {0}}, {{64, 70}, {0}}, {{16, 90}, {0}}, {{1000, 21}, {0}}, {{17, 300}, {0}}, {{577, 40}, {0}}, {{34, 90}, {0}},
+                          {{2048, 9}, {0}}, {{128, 50}, {0}}, {{24, 70}, {0}}, {{4099, 3}, {0}},
                           {{33600}, {0}},    {{40003}, {0}},   {{64, 5, 9}, {0, 2}}, {{48, 333}, {1}}, {{700, 60}, {1}}, {{49, 24, 61}, {0, 2}}, {{5, 400, 3, 7}, {1, 3}}};
   const tcu_dtype_t types[] = {TCU_INT8, TCU_UINT8, TCU_INT16, TCU_UINT16, TCU_FLOAT16, TCU_BFLOAT16};
   std::vector<int> runs;

@@ -751,16 +751,17 @@ TEST_CASE("rows: parts of reduce.tiles fill the device, but not at the price of 
   CHECK(split(DType::i8, {7, 333, 4290}, {0, 2}) > 8);        // few cells
 }
 
-TEST_CASE("rows: segments in shared memory have as many lanes as there are elements for") {
-  const auto lanes = [](DType d, int64_t n, int64_t segments, ReduceOp op) {
+TEST_CASE("rows: segments in shared memory have as many lanes as there are elements for, and no more threads than segments") {
+  const auto configured = [](DType d, int64_t n, int64_t segments, ReduceOp op) {
     Call call;
     const Problem p = call.tensor(d, {1, segments}).tensor(d, {n, segments}).expr({Node::input(0)}).reduce(op, {0});
     const Kernel &k = *choose(cuda::registry(), p, card());
     CHECK(std::string(k.name) == "reduce.small");
     const LaunchConfig c = k.configure(p, card());
     CHECK(c.variant == 2);
-    return c.lanes;
+    return c;
   };
+  const auto lanes = [&](DType d, int64_t n, int64_t segments, ReduceOp op) { return configured(d, n, segments, op).lanes; };
   CHECK(lanes(DType::f16, 33, 1500000, ReduceOp::var) == 1);
   CHECK(lanes(DType::f16, 333, 150150, ReduceOp::var) == 4);
   CHECK(lanes(DType::f16, 333, 150150, ReduceOp::max) == 8);
@@ -770,6 +771,11 @@ TEST_CASE("rows: segments in shared memory have as many lanes as there are eleme
   CHECK(lanes(DType::f16, 333, 1500, ReduceOp::var) == 16);   // and few tiles
   CHECK(lanes(DType::f16, 64, 1 << 24, ReduceOp::sum) == 2);  // whole vectors
   CHECK(lanes(DType::f16, 40, 1 << 20, ReduceOp::sum) == 1);
+  const auto threads = [&](DType d, int64_t n, int64_t segments, ReduceOp op) { return configured(d, n, segments, op).block; };
+  CHECK(threads(DType::f16, 577, 86655, ReduceOp::var) == 128);  // 8 segments of 8 lanes
+  CHECK(threads(DType::f16, 129, 300000, ReduceOp::max) == 128);
+  CHECK(threads(DType::f16, 33, 1500000, ReduceOp::var) == 256);
+  CHECK(threads(DType::f32, 129, 38760, ReduceOp::sum) == 256);  // ten tiles a multiprocessor
 }
 
 TEST_CASE("rows: segments of some hundreds that are no whole vectors") {

@@ -34,19 +34,21 @@ TCU_FN constexpr int states_of_one(int most_bytes = 32) {
   return n;
 }
 
-// The element of a key, as it is computed in.
-template <class F, class Map>
-TCU_DEVICE auto element_of_key(int32_t key) {
+// The state of an element that a key tells of.
+template <class F, class Map, class Index>
+TCU_DEVICE typename F::State state_of_key(int32_t key, Index position) {
   using T = first_of<typename Map::Inputs>;
-  return tcu::convert<compute_t<T>>(keys_of_t<F, Map>::element(key));
+  using Keys = keys_of_t<F, Map>;
+  if constexpr (is_same<typename F::Ranked, T>) return {Keys::rank(key), position};
+  else return F::lift(Keys::element(key), position);
 }
-// The first best of several vectors, each of which comes after those before it, onto a state.
-template <class F, class Map, bool kInOrder, int V, unsigned kOnce, int Items, class P, class Index>
-TCU_DEVICE void append_first_best(const P &p, typename F::State &s, const Pack<V, typename Map::Inputs, kOnce> (&x)[Items],
-                                  const Index (&position)[Items], const Index (&at)[Items]) {
+// The key of the first best of several vectors, each of which comes after those before it.
+template <class F, class Map, int V, unsigned kOnce, int Items>
+TCU_DEVICE int32_t first_best(const Pack<V, typename Map::Inputs, kOnce> (&x)[Items]) {
   using Keys = keys_of_t<F, Map>;
   constexpr int kWords = V / Keys::kEach, kLast = Items * V - 1;
-  int32_t best = Keys::kNone;
+  static_assert(kLast < Keys::kMost);
+  unsigned best[2] = {Keys::kNone, Keys::kNone};
 #pragma unroll
   for (int k = 0; k < Items; ++k) {
     const auto words = __builtin_bit_cast(Words<kWords>, x[k].first.word);
@@ -54,21 +56,29 @@ TCU_DEVICE void append_first_best(const P &p, typename F::State &s, const Pack<V
     for (int w = 0; w < kWords; ++w) {
       const unsigned ranks = Keys::ranks(words.at[w]);
 #pragma unroll
-      for (int e = 0; e < Keys::kEach; ++e) {
-        const int32_t key = Keys::key(ranks, e, kLast - (k * V + w * Keys::kEach + e));
-        best = key > best ? key : best;
+      for (int half = 0; half < 2; ++half) {
+        const int first = kLast - (k * V + w * Keys::kEach + half);
+        best[half] = Keys::greater(best[half], Keys::keys(ranks, half, first, first - 2));
       }
     }
   }
-  const int i = kLast - Keys::after(best);
+  return Keys::greatest(Keys::greater(best[0], best[1]));
+}
+// It onto a state.
+template <class F, class Map, bool kInOrder, int V, unsigned kOnce, int Items, class P, class Index>
+TCU_DEVICE void append_first_best(const P &p, typename F::State &s, const Pack<V, typename Map::Inputs, kOnce> (&x)[Items],
+                                  const Index (&position)[Items], const Index (&at)[Items]) {
+  const int32_t best = first_best<F, Map>(x);
+  const int i = Items * V - 1 - keys_of_t<F, Map>::after(best);
   const Index weight = Index(p.mode[p.n_kept].weight);
   Index where = position[0] + at[0] * weight;
 #pragma unroll
   for (int k = 1; k < Items; ++k)
     if (i >= k * V) where = position[k] + at[k] * weight;
   where += (i % V) * weight;
-  const auto e = element_of_key<F, Map>(best);
-  s = kInOrder ? F::append(s, e, where) : F::add(s, e, where);
+  const auto b = state_of_key<F, Map>(best, where);
+  if constexpr (kInOrder) s = F::later(s, b);
+  else s = F::combine(s, b);
 }
 
 // The same of V outputs, a row after the other, as far from each as the next from it. That some output has a better one than before is found
@@ -77,26 +87,30 @@ template <class F, class Map, int V, unsigned kOnce, int Items, class Index>
 TCU_DEVICE void append_rows_by_keys(typename F::State (&s)[V], const Pack<V, typename Map::Inputs, kOnce> (&x)[Items],
                                     const Index (&position)[Items]) {
   using Keys = keys_of_t<F, Map>;
-  int32_t best[V];
+  constexpr int kWords = (V + Keys::kEach - 1) / Keys::kEach, kHalves = V > 1 ? 2 : 1;
+  unsigned best[kWords][kHalves];
 #pragma unroll
-  for (int v = 0; v < V; ++v) best[v] = Keys::kNone;
+  for (int k = Items - 1; k >= 0; --k) {  // the last first: else ptxas puts loads after what is done with the first ones
+    const auto words = words_of(x[k].first);
 #pragma unroll
-  for (int k = 0; k < Items; ++k) {
-    const auto words = __builtin_bit_cast(Words<V / Keys::kEach>, x[k].first.word);
+    for (int w = 0; w < kWords; ++w) {
+      const unsigned ranks = Keys::ranks(words.at[w]);
 #pragma unroll
-    for (int v = 0; v < V; ++v) {
-      const int32_t key = Keys::key(Keys::ranks(words.at[v / Keys::kEach]), v % Keys::kEach, Items - 1 - k);
-      best[v] = key > best[v] ? key : best[v];
+      for (int half = 0; half < kHalves; ++half) {
+        const unsigned keys = Keys::keys(ranks, half, Items - 1 - k, Items - 1 - k);
+        best[w][half] = k == Items - 1 ? keys : Keys::greater(best[w][half], keys);
+      }
     }
   }
+  const auto key = [&](int v) { return Keys::key(best[v / Keys::kEach][v % 2], v % Keys::kEach / 2); };
   bool better = false;
 #pragma unroll
-  for (int v = 0; v < V; ++v) better |= F::lift(element_of_key<F, Map>(best[v]), Index(0)).rank > s[v].rank;
+  for (int v = 0; v < V; ++v) better |= state_of_key<F, Map>(key(v), Index(0)).rank > s[v].rank;
   if (!better) return;
   const Index apart = position[1] - position[0];
 #pragma unroll
   for (int v = 0; v < V; ++v)
-    s[v] = F::append(s[v], element_of_key<F, Map>(best[v]), position[Items - 1] - Index(Keys::after(best[v])) * apart);
+    s[v] = F::later(s[v], state_of_key<F, Map>(key(v), position[Items - 1] - Index(Keys::after(key(v))) * apart));
 }
 
 // V elements of one output, from element `at` of a row on: number v onto state v % S. kInOrder: they come after all that s holds.
@@ -149,6 +163,14 @@ TCU_DEVICE void append_vectors(const P &p, typename F::State (&s)[S], const Pack
   }
 }
 
+// Number v's elements of as many rows as Items, onto its state.
+template <class F, class Map, int V, unsigned kOnce, int Items, class P>
+TCU_DEVICE void append_column(const P &p, typename F::State &s, const Pack<V, typename Map::Inputs, kOnce> (&x)[Items], int v) {
+  typename Map::Element e[Items];
+#pragma unroll
+  for (int k = 0; k < Items; ++k) e[k] = apply_at<Map>(p, x[k], v);
+  s = F::append_all(s, e);
+}
 // V outputs: number v's elements of as many rows as Items, for which there(k), onto state v; kAll: there is no other. A row that is
 // not there is one of the others again.
 template <class F, class Map, bool kInOrder, bool kAll, int V, unsigned kOnce, int Items, class P, class Index, class There>
@@ -183,16 +205,11 @@ TCU_DEVICE void append_rows(const P &p, typename F::State (&s)[V], const Pack<V,
         if (kAll || there(k)) sum += F::narrow(apply_at<Map>(p, x[k], v));
       s[v] = F::combine(s[v], State(sum));
     }
-  } else if constexpr (kInOrder && kAll && Items > 1 && kHasKeys<F, Map, V>) {
+  } else if constexpr (kInOrder && kAll && Items > 1 && kByKeys<F, Map>) {
     append_rows_by_keys<F, Map>(s, x, position);
   } else if constexpr (F::kAppends && kAll) {
 #pragma unroll
-    for (int v = 0; v < V; ++v) {
-      typename Map::Element e[Items];
-#pragma unroll
-      for (int k = 0; k < Items; ++k) e[k] = apply_at<Map>(p, x[k], v);
-      s[v] = F::append_all(s[v], e);
-    }
+    for (int v = 0; v < V; ++v) append_column<F, Map>(p, s[v], x, v);
   } else {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {

@@ -84,13 +84,26 @@ struct StateFold {
   TCU_DEVICE static Acc second(State s) { return Op::second(s); }
 };
 
-// A whole number for each value, in the values' order: -0 below +0, and NaN above all.
+// A whole number for each value, in the values' order: -0 below +0, and NaN above all. Those of 8- and 16-bit types are signed numbers of as many
+// bits (device/keys.cuh).
+template <class T> inline constexpr bool kShortRank = is_short_float<T> || (is_int<T> && sizeof(T) <= 2);
 template <class T>
-TCU_DEVICE auto ranked(T x) {
+using rank_t = select_t<is_same<T, double>, int64_t, select_t<is_same<T, float> || kShortRank<T>, int32_t, select_t<is_same<T, bool>, uint8_t, T>>>;
+template <class T> inline constexpr bool kHasNaN = is_float<T> || is_short_float<T>;
+template <class T> inline constexpr rank_t<T> kRankOfNaN = is_short_float<T> ? rank_t<T>(0x7fff) : limits<rank_t<T>>::max();
+template <class T> inline constexpr int32_t kRankOfZero = is_signed_int<T> ? 0 : -(1 << (8 * sizeof(T) - 1));  // of a short integer
+template <class T>
+TCU_DEVICE rank_t<T> ranked(T x) {
+  using Rank = rank_t<T>;
   if constexpr (is_float<T>) {
-    using Rank = select_t<is_same<T, float>, int32_t, int64_t>;
     const Rank bits = __builtin_bit_cast(Rank, x);
-    return x != x ? limits<Rank>::max() : Rank(bits ^ ((bits >> (8 * sizeof(T) - 1)) & limits<Rank>::max()));
+    return x != x ? kRankOfNaN<T> : Rank(bits ^ ((bits >> (8 * sizeof(T) - 1)) & limits<Rank>::max()));
+  } else if constexpr (is_short_float<T>) {
+    constexpr int kInfinity = is_same<T, f16_t> ? 0x7c00 : 0x7f80;
+    const Rank bits = __builtin_bit_cast(int16_t, x);
+    return (bits & 0x7fff) > kInfinity ? kRankOfNaN<T> : bits ^ ((bits >> 15) & 0x7fff);
+  } else if constexpr (kShortRank<T>) {
+    return Rank(x) + kRankOfZero<T>;
   } else if constexpr (is_same<T, bool>) {
     return uint8_t(bool_bits(x));
   } else {
@@ -101,6 +114,8 @@ TCU_DEVICE auto ranked(T x) {
 template <class T, class Rank>
 TCU_DEVICE T unranked(Rank r) {
   if constexpr (is_float<T>) return __builtin_bit_cast(T, Rank(r ^ ((r >> (8 * sizeof(T) - 1)) & limits<Rank>::max())));
+  else if constexpr (is_short_float<T>) return __builtin_bit_cast(T, int16_t(r ^ ((r >> 15) & 0x7fff)));
+  else if constexpr (kShortRank<T>) return T(r - kRankOfZero<T>);
   else return T(r);
 }
 template <class Rank, class Position>
@@ -117,16 +132,16 @@ struct ArgFold {
   template <class E>
   using Keys = select_t<(is_int<E> && sizeof(E) <= 2) || is_same<E, f16_t> || is_same<E, bf16_t>, KeysOf<E, is_same<Op, fold::argmin>>, void>;
   static constexpr bool kPositions = true, kCuts = false, kAppends = false, kSecond = false;
-  using Rank = decltype(ranked(Acc{}));
+  using Ranked = Acc;
+  using Rank = rank_t<Acc>;
   using State = Best<Rank, Position>;
   using Post = int64_t;
   TCU_DEVICE static State identity() { return {limits<Rank>::lowest(), limits<Position>::max()}; }
   template <class E> TCU_DEVICE static State lift(E e, Position at) { return {Op::rank(tcu::convert<Acc>(e)), at}; }
-  template <class E> TCU_DEVICE static State append(State a, E e, Position at) {
-    const State b = lift(e, at);
-    return b.rank > a.rank ? b : a;
-  }
+  template <class E> TCU_DEVICE static State append(State a, E e, Position at) { return later(a, lift(e, at)); }
   template <class E> TCU_DEVICE static State add(State a, E e, Position at) { return combine(a, lift(e, at)); }
+  // Of elements that all come after those of a.
+  TCU_DEVICE static State later(State a, State b) { return b.rank > a.rank ? b : a; }
   TCU_DEVICE static State combine(State a, State b) {
     return (b.rank > a.rank) | ((b.rank == a.rank) & (b.position < a.position)) ? b : a;
   }
@@ -208,17 +223,18 @@ struct extrema {
 struct argmax {
   template <class A> TCU_DEVICE static auto rank(A x) { return ranked(x); }
   template <class A, class R> TCU_DEVICE static A value(R rank) {
-    return is_float<A> && rank == limits<R>::lowest() ? identity_max<A>() : unranked<A>(rank);  // no element ranks as low
+    if (kHasNaN<A> && rank == limits<R>::lowest()) return tcu::convert<A>(identity_max<compute_t<A>>());  // no element ranks as low
+    return unranked<A>(rank);
   }
 };
 struct argmin {  // the order turned round, but for NaN
   template <class A> TCU_DEVICE static auto rank(A x) {
     const auto r = ranked(x);
-    return x != x ? r : decltype(r)(~r);
+    return kHasNaN<A> && r == kRankOfNaN<A> ? r : decltype(r)(~r);
   }
   template <class A, class R> TCU_DEVICE static A value(R rank) {
-    if (is_float<A> && rank == limits<R>::lowest()) return identity_min<A>();
-    return unranked<A>(is_float<A> && rank == limits<R>::max() ? rank : R(~rank));
+    if (kHasNaN<A> && rank == limits<R>::lowest()) return tcu::convert<A>(identity_min<compute_t<A>>());
+    return unranked<A>(kHasNaN<A> && rank == kRankOfNaN<A> ? rank : R(~rank));
   }
 };
 // Op, with its second result stored as an S.

@@ -286,15 +286,18 @@ TCU_DEVICE unsigned pick_halves(unsigned x, unsigned y) {
 #endif
 }
 
-// Element e of a word alone, as its highest bits.
-template <class T>
-TCU_DEVICE unsigned upper_part(unsigned w, int e) {
-  constexpr int kBits = 8 * int(sizeof(T));
+// Four of the eight bytes of x and, from number 4 on, y: number (selector >> 4 b) % 8 is byte b, or eight times its sign where bit 3 is set too.
+TCU_DEVICE unsigned select_bytes(unsigned x, unsigned y, unsigned selector) {
+  unsigned r = 0;
 #if TCU_DEVICE_CODE
-  if constexpr (kBits == 8) return __byte_perm(w, 0, 0x0444 | e << 12);
-  else
+  asm("prmt.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(x), "r"(y), "r"(selector));
+#else
+  for (int b = 0; b < 4; ++b) {
+    const unsigned which = selector >> 4 * b, byte = unsigned((uint64_t(y) << 32 | x) >> (8 * (which & 7))) & 255;
+    r |= (which & 8 ? (byte & 128 ? 255u : 0) : byte) << 8 * b;
+  }
 #endif
-    return w << (32 - kBits * (e + 1)) & ~0u << (32 - kBits);
+  return r;
 }
 // Two 16-bit floats, with one NaN, of positive sign, in place of any.
 template <class T>

@@ -16,12 +16,35 @@ struct reduce_small {
   static constexpr int V = kVector<typename Map::Inputs>;
   static constexpr int N = Map::Inputs::size;
   using AwaitsTurn = reduce_small;
-  static constexpr int kMost = sizeof(State) > 8 ? 3 : sizeof(State) > 4 ? 4 : 5;  // blocks that spill nothing
+  // What a lane holds of an output: a state or, where it does, the key of the first best, whose number tells a segment's elements apart.
+  static constexpr bool kKeys = kHasKeys<F, Map, V>;
+  using Held = select_t<kKeys, int32_t, State>;
+  static constexpr int kMost = sizeof(Held) > 8 ? 3 : sizeof(Held) > 4 ? 4 : 5;  // blocks that spill nothing
   static constexpr int kResident = resident<F, kTogether<F, Map> ? 1 : V>(kMost), kItems = 4;
 
+  TCU_DEVICE static Held nothing() {
+    if constexpr (kKeys) return limits<int32_t>::lowest();
+    else return F::identity();
+  }
+  TCU_DEVICE static Held together(Held a, Held b) {
+    if constexpr (kKeys) return a > b ? a : b;
+    else return F::combine(a, b);
+  }
   template <class P>
-  TCU_DEVICE static State fold_vector(const P &p, const Pack<V, typename Map::Inputs, kOnce> &x, Index position, Index at) {
-    if constexpr (kTogether<F, Map>) {
+  TCU_DEVICE static State state(const P &p, Held held, Index position) {
+    if constexpr (kKeys) {
+      const Index at = Index(p.folded) - 1 - keys_of_t<F, Map>::after(held);
+      return state_of_key<F, Map>(held, Index(position + at * Index(p.mode[p.n_kept].weight)));
+    } else {
+      return held;
+    }
+  }
+  // A vector, from element `at` of its segment on.
+  template <class P>
+  TCU_DEVICE static Held fold_vector(const P &p, const Pack<V, typename Map::Inputs, kOnce> &x, Index position, Index at) {
+    if constexpr (kKeys) {
+      return first_best<F, Map, V, kOnce, 1>({x}) + int32_t(Index(p.folded) - V - at);  // what comes after the vector
+    } else if constexpr (kTogether<F, Map>) {
       State s[1] = {F::identity()};
       append_vector<F, Map, true>(p, s, x, position, at);
       return s[0];
@@ -32,17 +55,6 @@ struct reduce_small {
       for (int v = 0; v < V; ++v) e[v] = F::lift(apply_at<Map>(p, x, v), position + (at + v) * weight);
       return combine_all<F>(e);
     }
-  }
-
-  // Vectors of one output, `apart` elements from one to the next, the first at element `at`.
-  template <class P>
-  TCU_DEVICE static State fold_all(const P &p, const Pack<V, typename Map::Inputs, kOnce> (&x)[kItems], Index position, Index at, Index apart) {
-    State s[1] = {F::identity()};
-    Index positions[kItems], elements[kItems];
-#pragma unroll
-    for (int k = 0; k < kItems; ++k) positions[k] = position, elements[k] = at + k * apart;
-    append_vectors<F, Map, true>(p, s, x, positions, elements);
-    return s[0];
   }
 
   // kItems vectors of each thread of a warp, and what they come to: outputs from `first` on, kItems >> log for each group of lanes. kEven:
@@ -64,36 +76,34 @@ struct reduce_small {
       else decode(o[k], p, 0, p.n_kept, cell(k));
       load_pack<V, true, kStreamed>(x[k], p, o[k], p.n_kept, vector(k) * V, 0);
     }
-    State s[kItems];
-    const bool all = kByKeys<F, Map> && kEven && each == kItems;  // of one output
-    if constexpr (kByKeys<F, Map>)
-      if (all) s[0] = fold_all(p, x, o[0].weight, lane * V, lanes * V);
-    if (!all) {
+    Held s[kItems];
 #pragma unroll
-      for (int k = 0; k < kItems; ++k) s[k] = there(k) ? fold_vector(p, x[k], o[k].weight, vector(k) * V) : F::identity();
+    for (int k = 0; k < kItems; ++k) s[k] = there(k) ? fold_vector(p, x[k], o[k].weight, vector(k) * V) : nothing();
 #pragma unroll
-      for (int h = 1; h < kItems; h *= 2)
-        if (h < each) {
+    for (int h = 1; h < kItems; h *= 2)
+      if (h < each) {
 #pragma unroll
-          for (int k = 0; k + h < kItems; k += 2 * h) s[k] = F::combine(s[k], s[k + h]);
-        }
-    }
+        for (int k = 0; k + h < kItems; k += 2 * h) s[k] = together(s[k], s[k + h]);
+      }
 #pragma unroll 1
     for (int h = lanes / 2; h > 0; h /= 2)
 #pragma unroll
-      for (int k = 0; k < kItems; ++k)
-        if ((k & (each - 1)) == 0) s[k] = F::combine(s[k], shuffle_xor(s[k], h));
+      for (int bit = kItems; bit > 0; bit /= 2) {  // outputs are at multiples of `each`: those of lower bits are none
+        if (bit < each) break;
+#pragma unroll
+        for (int k = bit % kItems; k < kItems; k += 2 * bit) s[k] = together(s[k], shuffle_xor(s[k], h));
+      }
     // A group's lanes all have its outputs, and share them out: a store is of neighbours.
 #pragma unroll 1
     for (int k = lane << log; k < kItems && (kEven || cell(k) < n); k += lanes << log) {
-      State mine = s[0];
+      Held mine = s[0];
 #pragma unroll
       for (int i = 1; i < kItems; ++i)
         if (i == k) mine = s[i];
       Offsets<N, Index> to;
       if constexpr (kEven) advance(to, p.mode[0], cell(k));
       else decode(to, p, 0, p.n_kept, cell(k));
-      store_result<F, Out>(p, to.out, mine, p.folded);
+      store_result<F, Out>(p, to.out, state(p, mine, to.weight), p.folded);
     }
   }
 
