@@ -135,10 +135,10 @@ TEST_CASE("cuda: scans of interleaved lines, on every kernel", "[cuda][scan]") {
       run_case(rng, c, {lines, support::pick(rng, 12, 900), support::pick(rng, 3, 20)}, 1, support::chance(rng, 80), runs);
     });
   for (int64_t lines : {2, 3})
-    for (const Case &c : narrow) {
+    for_cases(rng, narrow, [&](const Case &c) {
       run_case(rng, c, {lines, 33000 / lines}, 1, true, runs);
       run_case(rng, c, {lines, support::pick(rng, 12, 900), 5}, 1, true, runs);
-    }
+    });
   for (const Case &c : others) run_case(rng, c, {2, 16500}, 1, true, runs);
   report_of("scan", runs, {"scan.interleaved", "scan.columns"});
 }
@@ -158,13 +158,10 @@ TEST_CASE("cuda: scans of lines side by side, on every kernel", "[cuda][scan]") 
   const bool emulated = std::getenv("TCUOPS_TEST_GPU") == nullptr;
   const int64_t lines = emulated ? 1032 : 34000;  // a multiple of 8
   for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {lines, 3}, 1, true, runs); });
-  for (const Case &c : cases)
-    for (int64_t gap : {1, 2}) run_case(rng, c, {lines, 3}, 1, true, runs, gap);
+  for (int64_t gap : {1, 2}) for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {lines, 3}, 1, true, runs, gap); });
   for (const Case &c : {cases[0], cases[1], cases[3]}) run_case(rng, c, {lines, emulated ? 70 : 150}, 1, true, runs);
-  for (const Case &c : narrow) {
-    run_case(rng, c, {lines, 3}, 1, true, runs);
-    run_case(rng, c, {3, 8300}, 1, true, runs);
-  }
+  for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, {lines, 3}, 1, true, runs); });
+  for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, {3, 8300}, 1, true, runs); });
   // parts of rows that begin anywhere, in one tile and in several, a row after another and with a gap between
   for (const Sizes &extents : {emulated ? Sizes{301, 70} : Sizes{1001, 900}, emulated ? Sizes{601, 11, 3} : Sizes{1501, 60, 3}})
     for (int64_t gap : {0, 16})

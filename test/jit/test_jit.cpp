@@ -522,10 +522,11 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
   };
   // a line is a row of out, and lies across in the input
   CHECK(row(DType::i32, {15, 40981}, {40983, 1}, 0) == "scan.copied");
-  CHECK(row(DType::f64, {15, 40981}, {40983, 1}, 0) == "scan.general");  // little of wide elements
+  CHECK(row(DType::f64, {15, 40981}, {40983, 1}, 0) == "scan.copied");  // of wide elements too
   CHECK(row(DType::i32, {8, 409816}, {409818, 1}, 0) == "scan.copied");  // much
   CHECK(row(DType::i32, {8, 1000}, {1000, 1}, 0) == "scan.short");  // little
-  CHECK(row(DType::i32, {3, 409816}, {409818, 1}, 0) == "scan.short");
+  CHECK(row(DType::i32, {3, 409816}, {409818, 1}, 0) == "scan.copied");
+  CHECK(row(DType::i32, {3, 101816}, {101818, 1}, 0) == "scan.short");
   CHECK(row(DType::i32, {409816, 15}, {1, 409818}, 1) == "scan.short");  // across in both
   // lines of one step lie side by side, whatever their stride
   CHECK(row(DType::bf16, {1, 5000000}, {1, 1}, 0) == "scan.short");
@@ -633,6 +634,9 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(row(DType::f16, {56, 64, 14000}) != "reduce.tiles");        // whole vectors
   CHECK(row(DType::f32, {49, 16, 100}) != "reduce.tiles");          // little
   CHECK(row(DType::f32, {200, 16, 10000}) != "reduce.tiles");       // rows that are long enough
+  CHECK(row(DType::f64, {37, 144, 536}) == "reduce.tiles");         // odd ones of 8 bytes, of few outputs
+  CHECK(row(DType::f64, {37, 14400, 36}) != "reduce.tiles");
+  CHECK(row(DType::f64, {38, 144, 536}) != "reduce.tiles");
   CHECK(row(DType::f16, {5, 17, 9, 65000}) == "reduce.periods");    // each period has all of its outputs' elements
   CHECK(row(DType::f16, {16, 17, 9, 65000}) != "reduce.periods");   // whole vectors
   CHECK(row(DType::f16, {5, 17, 9, 500}) != "reduce.periods");      // little

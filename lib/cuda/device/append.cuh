@@ -34,14 +34,6 @@ TCU_FN constexpr int states_of_one(int most_bytes = 32) {
   return n;
 }
 
-// The state of an element that a key tells of.
-template <class F, class Map, class Index>
-TCU_DEVICE typename F::State state_of_key(int32_t key, Index position) {
-  using T = first_of<typename Map::Inputs>;
-  using Keys = keys_of_t<F, Map>;
-  if constexpr (is_same<typename F::Ranked, T>) return {Keys::rank(key), position};
-  else return F::lift(Keys::element(key), position);
-}
 // The key of the first best of several vectors, each of which comes after those before it.
 template <class F, class Map, int V, unsigned kOnce, int Items>
 TCU_DEVICE int32_t first_best(const Pack<V, typename Map::Inputs, kOnce> (&x)[Items]) {
@@ -76,7 +68,7 @@ TCU_DEVICE void append_first_best(const P &p, typename F::State &s, const Pack<V
   for (int k = 1; k < Items; ++k)
     if (i >= k * V) where = position[k] + at[k] * weight;
   where += (i % V) * weight;
-  const auto b = state_of_key<F, Map>(best, where);
+  const typename F::State b = {keys_of_t<F, Map>::rank(best), where};
   if constexpr (kInOrder) s = F::later(s, b);
   else s = F::combine(s, b);
 }
@@ -105,12 +97,12 @@ TCU_DEVICE void append_rows_by_keys(typename F::State (&s)[V], const Pack<V, typ
   const auto key = [&](int v) { return Keys::key(best[v / Keys::kEach][v % 2], v % Keys::kEach / 2); };
   bool better = false;
 #pragma unroll
-  for (int v = 0; v < V; ++v) better |= state_of_key<F, Map>(key(v), Index(0)).rank > s[v].rank;
+  for (int v = 0; v < V; ++v) better |= Keys::rank(key(v)) > s[v].rank;
   if (!better) return;
   const Index apart = position[1] - position[0];
 #pragma unroll
   for (int v = 0; v < V; ++v)
-    s[v] = F::later(s[v], state_of_key<F, Map>(key(v), position[Items - 1] - Index(Keys::after(key(v))) * apart));
+    s[v] = F::later(s[v], {Keys::rank(key(v)), position[Items - 1] - Index(Keys::after(key(v))) * apart});
 }
 
 // V elements of one output, from element `at` of a row on: number v onto state v % S. kInOrder: they come after all that s holds.

@@ -129,10 +129,11 @@ template <class Op, class Acc, class Position>
 struct ArgFold {
   template <class E> static constexpr bool kNarrow = false;
   template <class E> using Bytes = void;
+  // Of elements that are ranked as they are: a key has the rank that a state has.
   template <class E>
-  using Keys = select_t<(is_int<E> && sizeof(E) <= 2) || is_same<E, f16_t> || is_same<E, bf16_t>, KeysOf<E, is_same<Op, fold::argmin>>, void>;
+  using Keys = select_t<is_same<E, Acc> && ((is_int<E> && sizeof(E) <= 2) || is_same<E, f16_t> || is_same<E, bf16_t>),
+                        KeysOf<E, is_same<Op, fold::argmin>>, void>;
   static constexpr bool kPositions = true, kCuts = false, kAppends = false, kSecond = false;
-  using Ranked = Acc;
   using Rank = rank_t<Acc>;
   using State = Best<Rank, Position>;
   using Post = int64_t;

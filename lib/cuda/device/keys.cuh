@@ -34,7 +34,7 @@ struct KeysOf {
     else return int32_t(a) > int32_t(b) ? a : b;
   }
   // Number `number` of a word of keys alone: the rank in the highest bits, in the lowest what comes after, which then may be as much as kBelow.
-  static constexpr int32_t kBelow = int32_t(~0u >> kBits), kLowest = limits<int32_t>::lowest();
+  static constexpr int32_t kBelow = int32_t(~0u >> kBits);
   TCU_DEVICE static int32_t key(unsigned keys, int number) {
     return int32_t(!kPairs ? keys : select_bytes(keys, 0, number ? 0x3442 : 0x1440));
   }
@@ -44,13 +44,13 @@ struct KeysOf {
   }
   TCU_DEVICE static int after(int32_t key) { return key & kBelow; }
   TCU_DEVICE static int32_t rank(int32_t key) { return key >> (32 - kBits); }
-  TCU_DEVICE static T element(int32_t key) {
-    const unsigned rank = unsigned(key) >> (32 - kBits), sign = 1u << (kBits - 1);
-    unsigned bits = rank;
-    if constexpr (is_int<T>) bits ^= (is_signed_int<T> ? 0 : sign) ^ (kLeast ? ~0u : 0);
-    else bits ^= (rank & sign ? sign - 1 : 0) ^ (kLeast ? sign : 0);
-    return __builtin_bit_cast(T, bits_t<T>(bits));
-  }
+};
+
+// What lanes that have keys of one output are put together by, as states are by a fold (device/fold.cuh).
+struct FoldOfKeys {
+  using State = int32_t;
+  TCU_DEVICE static State identity() { return limits<int32_t>::lowest(); }
+  TCU_DEVICE static State combine(State a, State b) { return a > b ? a : b; }
 };
 
 }  // namespace tcu::cuda

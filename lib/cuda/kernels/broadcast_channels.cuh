@@ -125,7 +125,7 @@ struct broadcast_channels {
 namespace tcu::cuda::rows {
 
 struct BroadcastChannels {
-  static constexpr bool kShort = true;
+  static constexpr bool kShort = true;  // suits() asks for threads enough
   static constexpr int kMost = 12;  // channels: what a block's threads have fills 48 KB
   struct Shape {
     int pixels, channels;  // modes

@@ -149,7 +149,7 @@ namespace tcu::cuda::rows {
 template <bool kShared>
 struct BroadcastSliding {
   static constexpr const char *kName = kShared ? "broadcast.sliding_shared" : "broadcast.sliding_register";
-  static constexpr bool kShort = kShared;
+  static constexpr bool kShort = kShared;  // as broadcast.channels
 
   static unsigned staying(const Problem &p, int mode) {
     unsigned inputs = 0;

@@ -18,23 +18,16 @@ struct reduce_small {
   using AwaitsTurn = reduce_small;
   // What a lane holds of an output: a state or, where it does, the key of the first best, whose number tells a segment's elements apart.
   static constexpr bool kKeys = kHasKeys<F, Map, V>;
-  using Held = select_t<kKeys, int32_t, State>;
+  using Lanes = select_t<kKeys, FoldOfKeys, F>;
+  using Held = typename Lanes::State;
   static constexpr int kMost = sizeof(Held) > 8 ? 3 : sizeof(Held) > 4 ? 4 : 5;  // blocks that spill nothing
   static constexpr int kResident = resident<F, kTogether<F, Map> ? 1 : V>(kMost), kItems = 4;
 
-  TCU_DEVICE static Held nothing() {
-    if constexpr (kKeys) return limits<int32_t>::lowest();
-    else return F::identity();
-  }
-  TCU_DEVICE static Held together(Held a, Held b) {
-    if constexpr (kKeys) return a > b ? a : b;
-    else return F::combine(a, b);
-  }
   template <class P>
   TCU_DEVICE static State state(const P &p, Held held, Index position) {
     if constexpr (kKeys) {
       const Index at = Index(p.folded) - 1 - keys_of_t<F, Map>::after(held);
-      return state_of_key<F, Map>(held, Index(position + at * Index(p.mode[p.n_kept].weight)));
+      return {keys_of_t<F, Map>::rank(held), position + at * Index(p.mode[p.n_kept].weight)};
     } else {
       return held;
     }
@@ -78,12 +71,12 @@ struct reduce_small {
     }
     Held s[kItems];
 #pragma unroll
-    for (int k = 0; k < kItems; ++k) s[k] = there(k) ? fold_vector(p, x[k], o[k].weight, vector(k) * V) : nothing();
+    for (int k = 0; k < kItems; ++k) s[k] = there(k) ? fold_vector(p, x[k], o[k].weight, vector(k) * V) : Lanes::identity();
 #pragma unroll
     for (int h = 1; h < kItems; h *= 2)
       if (h < each) {
 #pragma unroll
-        for (int k = 0; k + h < kItems; k += 2 * h) s[k] = together(s[k], s[k + h]);
+        for (int k = 0; k + h < kItems; k += 2 * h) s[k] = Lanes::combine(s[k], s[k + h]);
       }
 #pragma unroll 1
     for (int h = lanes / 2; h > 0; h /= 2)
@@ -91,7 +84,7 @@ struct reduce_small {
       for (int bit = kItems; bit > 0; bit /= 2) {  // outputs are at multiples of `each`: those of lower bits are none
         if (bit < each) break;
 #pragma unroll
-        for (int k = bit % kItems; k < kItems; k += 2 * bit) s[k] = together(s[k], shuffle_xor(s[k], h));
+        for (int k = bit % kItems; k < kItems; k += 2 * bit) s[k] = Lanes::combine(s[k], shuffle_xor(s[k], h));
       }
     // A group's lanes all have its outputs, and share them out: a store is of neighbours.
 #pragma unroll 1

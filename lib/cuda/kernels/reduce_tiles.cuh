@@ -457,7 +457,7 @@ struct ReduceTiles {
     const bool fits = bytes % 16 != 0 ? bytes < 128 : bytes <= 32 && p.kept() <= 2048;
     return fits && s.steps >= 16 && tile_bytes(s) >= kRoom / 2 && p.bytes() >= (appends(p) ? 8 : 2) << 20;
   }
-  // Short rows, which other rows read an element at a time, of many steps and a tile that is not small. Not whole vectors, nor 8 bytes, but
+  // Short rows, which other rows read an element at a time, of many steps and a tile that is not small. Not whole vectors, but
   // single ones of much: these others read as fast. Of the 102 random problems (H100) that it is chosen for it was faster in 86, 0.24 to 1.33
   // of the time; states of several numbers are longer in being put together. Products of two inputs, 61 that it is chosen for: 0.14 to
   // 0.98 of the time. Steps that begin anywhere, pinned problems of 8 to 100 MB (2 to 1001 elements a row, 4 to 10^5 steps; bench/experiments/h100.md):
@@ -476,11 +476,13 @@ struct ReduceTiles {
         {true, 16},
     };
     if (s.steps < first_kind(in_steps).steps || tile_bytes(s) < kRoom * 7 / 16) return false;
+    // An odd number of 8 bytes, in few cells: 13 random problems of 0.25 to 23 MB took 0.41 to 1.0 of the time of the best other row, but for two, 1.1 and 1.55.
+    if (s.size == 8 && row % 16 != 0) return s.cells <= 300;
     // Sums in rows of 32 and 64 bytes, of elements of two and four, 5 to 333 rows, of 64 and 128 MB: 0.52 to 0.93 of the time of reduce.split.
     // (Of bytes reduce.contiguous is faster: (64,64,64,1024) over 1 and 3 89 us, by this 104.)
     const bool plain = p.n_inputs == 1 && !appends(p) && !is_arg(p.op);
     const bool vectors = plain && row <= 64 && (s.size == 2 || s.size == 4) && much;
-    if (row % 16 == 0 || s.size == 8) return (row == 16 && bytes >= 16 << 20) || vectors;
+    if (row % 16 == 0) return (row == 16 && bytes >= 16 << 20) || vectors;
     const bool deep = p.modes.size() == 3 && s.steps >= 225;
     const struct {
       bool is;
