@@ -19,9 +19,9 @@ constexpr Domain Any{uint8_t(B | I | U | F | C)}, Real{uint8_t(B | I | U | F)}, 
 
 constinit const std::array<OpInfo, kOpEnd> kOps = [] {
   std::array<OpInfo, kOpEnd> rows = {};
-#define TCU_OP(id, name, arity, dom, result, ...)             \
+#define TCU_OP(id, name, arity, dom, result, julia, ...)      \
   static_assert(id > 0 && id < kOpEnd, "grow kOpEnd");        \
-  rows[id] = {#name, arity, domain::dom, Result::result};
+  rows[id] = {#name, arity, domain::dom, Result::result, #__VA_ARGS__};
 #include "core/ops.def"
 #undef TCU_OP
   return rows;

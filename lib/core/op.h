@@ -26,6 +26,7 @@ struct OpInfo {
   int arity;
   Domain domain;
   Result result;
+  const char *expression;
 };
 inline constexpr int kOpEnd = 1024, kReduceEnd = 32;  // past the ids
 extern const std::array<OpInfo, kOpEnd> kOps;         // by id; an id without a row has no name

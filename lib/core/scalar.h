@@ -10,7 +10,9 @@
 //   complex to real takes the real part; real to complex has imaginary part 0
 #pragma once
 #include "core/scalar_activation.h"
+#if !defined(TCU_REAL)  // code generated at run time that has no complex number
 #include "core/scalar_complex.h"
+#endif
 #include "core/scalar_types.h"
 
 namespace tcu {

@@ -1,5 +1,6 @@
 // Instance -> its name, and the source that NVRTC compiles. Pure functions of the instance.
 #include <algorithm>
+#include <set>
 #include <string>
 
 #include "core/error.h"
@@ -51,6 +52,19 @@ std::string statements(const TypedExpr &map) {
     s += ";\n";
   }
   return s;
+}
+
+// The rows of ops.def that the tape names.
+std::string ops_text(const TypedExpr &map) {
+  std::set<Op> named;
+  for (const Step &step : map.steps)
+    if (step.kind == Step::Kind::op) named.insert(step.op);
+  std::string rows;
+  for (const Op op : named) {
+    const OpInfo &row = info(op);
+    rows += std::string(" TCU_OP(, ") + row.name + ", " + std::to_string(row.arity) + ", , , , " + row.expression + ")";
+  }
+  return rows;
 }
 
 double cost_of(const TypedExpr &map) {
@@ -125,11 +139,14 @@ std::string name_of(const Instance &f) {
 }
 
 std::string source_of(const Instance &f) {
-  return "// " + name_of(f) + "\n"
+  const std::string map = map_text(f), body = std::string(f.body) + "<Map, " + f.arguments + ">";
+  const auto names = [&](const char *type) { return (map + body).find(type) != std::string::npos; };
+  return "// " + name_of(f) + "\n" + (names("c64_t") || names("c128_t") ? "" : "#define TCU_REAL\n") +
+         "#define TCU_OPS" + ops_text(f.map()) + "\n"
          "#include \"kernels/" + std::string(f.body) + ".cuh\"\n"
          "#include \"core/functors.h\"\n"
-         "namespace tcu::cuda {\n" + map_text(f) +
-         "using Body = " + std::string(f.body) + "<Map, " + f.arguments + ">;\n"
+         "namespace tcu::cuda {\n" + map +
+         "using Body = " + body + ";\n"
          "}\n"
          "extern \"C\" __global__ void __launch_bounds__(tcu::cuda::most_threads<tcu::cuda::Body>(), tcu::cuda::Body::kResident)\n"
          "kernel(const __grid_constant__ tcu::cuda::" + params_text(f.size) + " p) {\n"

@@ -768,33 +768,76 @@ TEST_CASE("rows: segments in shared memory have as many lanes as there are eleme
   const auto lanes = [&](DType d, int64_t n, int64_t segments, ReduceOp op) { return configured(d, n, segments, op).lanes; };
   CHECK(lanes(DType::f16, 33, 1500000, ReduceOp::var) == 1);
   CHECK(lanes(DType::f16, 333, 150150, ReduceOp::var) == 4);
-  CHECK(lanes(DType::f16, 333, 150150, ReduceOp::max) == 8);
+  CHECK(lanes(DType::f16, 333, 150150, ReduceOp::max) == 4);
   CHECK(lanes(DType::f32, 577, 43327, ReduceOp::var) == 8);
-  CHECK(lanes(DType::f32, 577, 43327, ReduceOp::sum) == 32);
+  CHECK(lanes(DType::f32, 577, 43327, ReduceOp::sum) == 16);
   CHECK(lanes(DType::f16, 333, 20000, ReduceOp::var) == 8);   // less in all
-  CHECK(lanes(DType::f16, 333, 1500, ReduceOp::var) == 16);   // and few tiles
+  CHECK(lanes(DType::f16, 333, 1500, ReduceOp::max) == 8);    // few tiles
   CHECK(lanes(DType::f16, 64, 1 << 24, ReduceOp::sum) == 2);  // whole vectors
   CHECK(lanes(DType::f16, 40, 1 << 20, ReduceOp::sum) == 1);
+  const auto segments = [&](DType d, int64_t n, int64_t segments, ReduceOp op) { return configured(d, n, segments, op).detail; };
+  CHECK(segments(DType::f16, 577, 86655, ReduceOp::var) == 14);
+  CHECK(segments(DType::f32, 577, 10900, ReduceOp::sum) == 4);  // less in all: half of 7
+  CHECK(segments(DType::i8, 100, 1000000, ReduceOp::max) == 160);  // no warp of three
   const auto threads = [&](DType d, int64_t n, int64_t segments, ReduceOp op) { return configured(d, n, segments, op).block; };
-  CHECK(threads(DType::f16, 577, 86655, ReduceOp::var) == 128);  // 8 segments of 8 lanes
+  CHECK(threads(DType::f16, 577, 86655, ReduceOp::var) == 128);  // 14 segments of 8 lanes
   CHECK(threads(DType::f16, 129, 300000, ReduceOp::max) == 128);
   CHECK(threads(DType::f16, 33, 1500000, ReduceOp::var) == 256);
-  CHECK(threads(DType::f32, 129, 38760, ReduceOp::sum) == 256);  // ten tiles a multiprocessor
+  CHECK(threads(DType::f32, 129, 20000, ReduceOp::sum) == 256);  // ten tiles a multiprocessor
 }
 
 TEST_CASE("rows: segments of some hundreds that are no whole vectors") {
   const auto row = [](DType d, int64_t n, int64_t segments, ReduceOp op) {
     Call call;
-    const Problem p = call.tensor(d, {1, segments}).tensor(d, {n, segments}).expr({Node::input(0)}).reduce(op, {0});
+    const Problem p = call.tensor(is_arg(op) ? DType::i64 : d, {1, segments}).tensor(d, {n, segments}).expr({Node::input(0)}).reduce(op, {0});
     return chosen(p);
   };
   CHECK(row(DType::f32, 577, 43327, ReduceOp::sum) == "reduce.small");
   CHECK(row(DType::f32, 577, 3466, ReduceOp::var) == "reduce.small");
-  CHECK(row(DType::f32, 901, 2219, ReduceOp::sum) == "reduce.contiguous");  // tiles for few multiprocessors
+  CHECK(row(DType::f32, 901, 1000, ReduceOp::sum) == "reduce.contiguous");  // tiles for few multiprocessors
   CHECK(row(DType::f32, 576, 43327, ReduceOp::sum) == "reduce.contiguous"); // whole vectors
-  CHECK(row(DType::f32, 1025, 20000, ReduceOp::sum) == "reduce.contiguous");
-  CHECK(row(DType::f16, 769, 15604, ReduceOp::var) == "reduce.small");
-  CHECK(row(DType::f16, 769, 5201, ReduceOp::var) == "reduce.contiguous");
+  CHECK(row(DType::f32, 1501, 16667, ReduceOp::argmax) == "reduce.small");
+  CHECK(row(DType::f32, 4001, 6250, ReduceOp::sum) == "reduce.contiguous");  // a tile for each
+  CHECK(row(DType::f16, 4001, 12500, ReduceOp::var) == "reduce.small");
+  CHECK(row(DType::f16, 769, 1500, ReduceOp::var) == "reduce.contiguous");
+}
+
+TEST_CASE("rows: whole rows that are folded slower than they are read go through shared memory, where there is much") {
+  const auto variant = [](DType d, int64_t n, int64_t segments, ReduceOp op) {
+    Call call;
+    const Problem p = call.tensor(is_arg(op) ? DType::i64 : d, {1, segments}).tensor(d, {n, segments}).expr({Node::input(0)}).reduce(op, {0});
+    const Kernel &k = *choose(cuda::registry(), p, card());
+    CHECK(std::string(k.name) == "reduce.small");
+    return k.configure(p, card()).variant;
+  };
+  CHECK(variant(DType::f16, 1024, 1 << 17, ReduceOp::var) == 2);
+  CHECK(variant(DType::f16, 1024, 1 << 12, ReduceOp::var) == 1);
+  CHECK(variant(DType::f32, 16, 1 << 21, ReduceOp::logsumexp) == 2);
+  CHECK(variant(DType::f16, 1024, 1 << 17, ReduceOp::argmax) == 2);
+  CHECK(variant(DType::f16, 1024, 1 << 14, ReduceOp::argmax) == 1);
+  CHECK(variant(DType::i8, 1024, 1 << 18, ReduceOp::argmax) == 1);
+  CHECK(variant(DType::f16, 1024, 1 << 17, ReduceOp::max) == 1);
+}
+
+TEST_CASE("rows: columns of bytes, and positions of float64, are read from tiles; of float16 between two modes they are not") {
+  const auto row = [](DType d, const Sizes &extents, ReduceOp op) {
+    Sizes kept = extents;
+    kept[1] = 1;
+    Call call;
+    return chosen(call.tensor(is_arg(op) || (op == ReduceOp::sum && d == DType::i8) ? DType::i64 : d, kept).tensor(d, extents).expr({Node::input(0)}).reduce(op, {1}));
+  };
+  CHECK(row(DType::i8, {50, 2684354}, ReduceOp::sum) == "reduce.tiles");
+  CHECK(row(DType::i8, {50, 2684354}, ReduceOp::max) == "reduce.tiles");
+  CHECK(row(DType::i8, {500, 268435}, ReduceOp::sum) == "reduce.tiles");
+  CHECK(row(DType::i8, {500, 268435}, ReduceOp::max) == "reduce.shifted");
+  CHECK(row(DType::i8, {20, 6710886}, ReduceOp::max) == "reduce.channels");
+  CHECK(row(DType::i8, {5143209, 32}, ReduceOp::sum) != "reduce.tiles");  // few steps
+  CHECK(row(DType::f64, {256, 65536}, ReduceOp::argmax) == "reduce.tiles");
+  CHECK(row(DType::f64, {257, 65281}, ReduceOp::argmax) == "reduce.split");
+  CHECK(row(DType::f16, {100, 64, 10485}, ReduceOp::argmax) == "reduce.strided");
+  CHECK(row(DType::f16, {100, 64, 10485}, ReduceOp::var) == "reduce.strided");
+  CHECK(row(DType::f16, {100, 64, 10485}, ReduceOp::sum) == "reduce.periods");
+  CHECK(row(DType::f16, {30, 64, 34952}, ReduceOp::var) == "reduce.periods");
 }
 
 TEST_CASE("rows: permuted tensors of short modes") {

@@ -99,10 +99,14 @@ struct ReducePeriods {
   // Of 105 random problems (H100) it was faster in 85, 0.24 to 0.97 of the time; of the others most are little, or whole vectors, which
   // reduce.strided and reduce.contiguous read. Of short rows before one R mode these are slower too: of 176 problems of 2 to 16 columns of 16 to 200
   // elements, 8 and 128 MB (H100), this is chosen for 146, of which 137 took 0.38 to 1.02 of the time of the best other row, nine up to 1.19.
+  // Of 2 bytes (rows of 30, 50 and 100 before 16 to 128 of one R mode, 128 MB, H200) positions took 1.2 to 1.7 times as long as by reduce.strided, and
+  // variances 1.1 to 1.5 where rows are of 100 bytes and more, and periods of 3 KB.
   static bool suits(const Problem &p, const Device &) {
     const Mode &fast = p.modes[0];
     const int64_t outputs = chunk(p) * (p.kept() / periods(p)), row = fast.extent * bytes_of(p.in[0]);
     const bool much = p.bytes() >= 32 << 20, columns = fast.role == Role::K && p.modes.size() == 3 && !is_arg(p.op);
+    const bool between = fast.role == Role::K && p.modes.size() == 3 && bytes_of(p.in[0]) == 2 && much;
+    if (between && (is_arg(p.op) || (appends(p) && row >= 100 && 2 * period(p) >= 3 << 10))) return false;
     if (p.bytes() < 3 << 19 || outputs < (columns && much && !appends(p) ? 12 : 32)) return false;
     if (row % 16 != 0 || !columns) return row % 16 != 0;
     const int64_t n = p.reduced();

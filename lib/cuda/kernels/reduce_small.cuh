@@ -131,7 +131,7 @@ struct ReduceSmall : ReduceContiguous {
   static constexpr int kItems = 4, kLanes = 32;
   static bool accepts(const Problem &p, const Device &d) {
     const int64_t v = vector_of(p, false), most = kItems * kLanes * v;  // of whole vectors, by lanes
-    if (p.reduced() > most) return ReduceStaged::accepts(p) && p.reduced() % v != 0 && p.reduced() <= 2 * most;
+    if (p.reduced() > most) return ReduceStaged::accepts(p) && p.reduced() % v != 0 && ReduceStaged::segments(p) > 1;
     return ReduceContiguous::accepts(p, d) || ReduceStaged::accepts(p);
   }
   static bool suits(const Problem &p, const Device &d) {
@@ -145,13 +145,11 @@ struct ReduceSmall : ReduceContiguous {
     const bool short_work = p.reduced() < 16 && bytes < int64_t(enough) << 20;
     const int modes = p.modes.n_of(Role::R);
     if (modes == 0) return ReduceStaged::accepts(p);
-    // Long ones that are no whole vectors: tiles for all multiprocessors, several times (H100, 513 to 1023 float32 and 577 to 1001 float16 of 8, 24 and
-    // 100 MB: 0.72 to 1.05 of the time of reduce.contiguous in 59, of fewer tiles 0.97 to 1.17 in 13).
+    // Long ones that are no whole vectors: two tiles and more for each multiprocessor (H200, 513 to 6001 elements of 4 to 100 MB: 0.34 to 1.06 of the
+    // time of reduce.contiguous).
     const int64_t v = vector_of(p, false);
-    if (ReduceStaged::accepts(p) && p.reduced() > 96 * v && p.reduced() % v != 0) {
-      if (p.kept() < 6 * d.processors * ReduceStaged::segments(p)) return false;
-      if (p.reduced() > kItems * kLanes * v && (bytes_of(p.in[0]) != 4 || p.n_inputs > 1 || is_arg(p.op))) return false;
-    }
+    const bool staged = ReduceStaged::accepts(p), long_ones = p.reduced() > 96 * v && p.reduced() % v != 0;
+    if (staged && long_ones && p.kept() < 2 * d.processors * ReduceStaged::segments(p)) return false;
     // A lane would read here and there: such as are not in line; of 4 MB and more all of less than 64 bytes, but of single bytes (of five random
     // problems reduce.general was faster in all, 0.50 to 0.81 of the time, H100 and H200).
     const bool far = modes == 1 && bytes >= 4 << 20 && bytes_of(p.in[0]) > 1 && p.reduced() * bytes_of(p.in[0]) < 64;
@@ -167,11 +165,12 @@ struct ReduceSmall : ReduceContiguous {
     const bool rows = modes == 1 || (worth && bytes_of(p.in[0]) < 8);
     return rows && (ReduceStaged::accepts(p) || !jumps_along(p, r));
   }
-  // One row an output, and vectors throughout; through shared memory rather than by lanes that have nothing to read, and where rows are lines of
-  // 128 bytes and their results more than the L2 cache keeps (2^30 float16 503 to 505 us for 506).
+  // One row an output, and vectors throughout; through shared memory rather than by lanes that have nothing to read, where folding takes longer than
+  // reading, and where rows are lines of 128 bytes and their results more than the L2 cache keeps (2^30 float16 503 to 505 us for 506).
   static bool whole(const Problem &p, const Device &d) {
     if (!ReduceRows::accepts(p) || p.modes.n_of(Role::R) != 1 || p.reduced() % vector_of(p, false) != 0) return false;
     if (!ReduceStaged::accepts(p)) return true;
+    if (ReduceStaged::outruns(p)) return false;
     const int64_t vectors = p.reduced() / vector_of(p, false);
     if (vectors == 8 && bytes_of(p.in[0]) == 2 && ReduceStaged::floods(p, d)) return false;
     return (vectors & (vectors - 1)) == 0 && !(vectors == 2 && kind_of(p.in[0]) == Kind::Float && bytes_of(p.in[0]) == 1);

@@ -9,8 +9,8 @@ namespace tcu::cuda {
 inline constexpr int kStagedBytes = 16 << 10;  // of a block
 // The same of each of several inputs.
 TCU_FN constexpr int staged_bytes(int inputs) { return inputs <= 2 ? kStagedBytes : 2 * kStagedBytes / inputs / 16 * 16; }
-// Words of 16 bytes that so many elements of an input take, wherever in 128 bytes they begin.
-TCU_FN constexpr int staged_lines(int elements, int bytes) { return (elements * bytes + 15) / 16 + 7; }
+// Words of 16 bytes that so many elements of an input take, wherever in 128 bytes and in a word they begin.
+TCU_FN constexpr int staged_lines(int elements, int bytes) { return (elements * bytes + 15) / 16 + 8; }
 }  // namespace tcu::cuda
 
 #if defined(TCU_KERNELS)
@@ -42,6 +42,7 @@ struct reduce_staged {
   using F = fold_t<Op, Acc, Index>;
   using State = typename F::State;
   static constexpr int V = kVector<Inputs>, N = Inputs::size, kResident = resident<F, 1>(8);
+  static constexpr int kShort = 8 * V;  // elements of a segment of which, if it is no whole vectors, none are read
   using AwaitsTurn = reduce_staged;
 
   template <int W>
@@ -51,40 +52,66 @@ struct reduce_staged {
     x.first = Raw<T, W>::staged(from.first + at);
     read(x.rest, from.rest, at);
   }
-  // Words of W elements, `step` elements from one to the next, from element i of the segment on: Items at once, then what is left.
-  template <int W, int Items, class P, int S>
-  TCU_DEVICE static void append(const P &p, State (&s)[S], const Staged<Inputs> &from, int first, int i, int extent, int step) {
+  // Words of W elements, `step` elements from one to the next, from element i of the segment on: Items at once, then what is left. kTurned: in the
+  // place of word i the one at i ^ turn.
+  template <int W, int Items, bool kTurned = false, class P, int S>
+  TCU_DEVICE static void append(const P &p, State (&s)[S], const Staged<Inputs> &from, int first, int i, int end, int step, int turn = 0) {
 #pragma unroll(Items == 1 ? 2 : 1)
-    for (; i + (Items - 1) * step < extent; i += Items * step) {
+    for (; i + (Items - 1) * step < end; i += Items * step) {
       Pack<W, Inputs> x[Items];
       Index position[Items] = {}, at[Items];
 #pragma unroll
-      for (int k = 0; k < Items; ++k) read(x[k], from, first + i + k * step), at[k] = Index(i + k * step);
+      for (int k = 0; k < Items; ++k) {
+        const int own = kTurned ? (i + k * step) ^ turn : i + k * step;
+        read(x[k], from, first + own), at[k] = Index(own);
+      }
       if constexpr (Items > 1 && W == 1 && kByKeys<F, Map>) {  // rows of one element, an equal distance apart
 #pragma unroll
         for (int k = 0; k < Items; ++k) position[k] = at[k] * Index(p.mode[p.n_kept].weight);
         append_rows<F, Map, true, true>(p, s, x, position, [](int) { return true; });
       } else if constexpr (Items > 1) {
-        append_vectors<F, Map, true>(p, s, x, position, at);
+        append_vectors<F, Map, !kTurned>(p, s, x, position, at);
       } else {
-        append_vector<F, Map, true>(p, s, x[0], position[0], at[0]);
+        append_vector<F, Map, !kTurned>(p, s, x[0], position[0], at[0]);
       }
     }
-    if constexpr (Items > 1) append<W, (Items + 3) / 4>(p, s, from, first, i, extent, step);
+    if constexpr (Items > 1) append<W, (Items + 3) / 4, kTurned>(p, s, from, first, i, end, step, turn);
   }
-  // A lane's part of the segment that begins at element `first`, in words of W elements or, where it is not so many times W long, of fewer. States
-  // of several numbers, and keys, take eight elements in little more time than one.
+  // A lane's part of the segment that begins at element `first`: of whole vectors, or of many, in vectors of V elements; of others in words of
+  // which it is a multiple. States of several numbers, and keys, take eight elements in little more time than one.
   template <int W, class P>
   TCU_DEVICE static State fold(const P &p, const Staged<Inputs> &from, int first, int extent, int lane, int lanes) {
-    if constexpr (W > 1)
-      if (extent % W) return fold<W / 2>(p, from, first, extent, lane, lanes);
+    if constexpr (W > 1) {
+      if (extent % W && (W < V || extent < kShort)) return fold<W / 2>(p, from, first, extent, lane, lanes);
+    }
     State s[states_of_one<F, Map, W>()];
 #pragma unroll
     for (State &one : s) one = F::identity();
     constexpr int kItems = (F::kAppends || kByKeys<F, Map>) && W < 8 ? 8 / W : 1;
-    if (kItems > 1 && extent < 8) append<W, 1>(p, s, from, first, lane * W, extent, lanes * W);
-    else append<W, kItems>(p, s, from, first, lane * W, extent, lanes * W);
+    if constexpr (W < V || V == 1) {
+      if (kItems > 1 && extent < 8) append<W, 1>(p, s, from, first, lane * W, extent, lanes * W);
+      else append<W, kItems>(p, s, from, first, lane * W, extent, lanes * W);
+    } else if (extent <= kShort) {
+      const int turn = turned(extent / V, int(threadIdx.x) - lane) * V;
+      append<V, kItems, true>(p, s, from, first, lane * V, extent, lanes * V, turn);
+    } else {
+      const int head = -first & (V - 1), whole = (extent - head) & -V;  // elements before the first vector, and in vectors
+      append<V, kItems>(p, s, from, first, head + lane * V, head + whole, lanes * V);
+#pragma unroll 1
+      for (int i = lane; i < extent - whole; i += lanes) {  // the two ends, element by element
+        Pack<1, Inputs> x;
+        const int at = i < head ? i : i + whole;
+        read(x, from, first + at);
+        append_vector<F, Map, false>(p, s, x, Index(0), Index(at));
+      }
+    }
     return combine_all<F>(s);
+  }
+  // Short segments of an even number of vectors begin in the same banks of shared memory, every one, second or fourth of them. In the place of a vector
+  // each reads the one at its number ^ this.
+  TCU_DEVICE static int turned(int vectors, int first_lane) {
+    const int among = vectors % 2 ? 1 : vectors % 4 ? 2 : vectors % 8 ? 4 : 8;
+    return first_lane * among / 8 % among;
   }
   // Several inputs, so many lines apart, waited for together.
   template <int I, class P>
@@ -127,15 +154,16 @@ struct reduce_staged {
     const int t = int(threadIdx.x), lanes = p.lanes, groups = quotient(int(blockDim.x), lanes), lane = remainder(t, lanes);
     const Index kept = Index(p.kept), extent = Index(p.folded), chunk = Index(p.detail);
     const Index first = Index(blockIdx.x) * chunk;
-    const int here = int(kept - first < chunk ? kept - first : chunk), count = here * int(extent);
-    if (begins_early<reduce_staged>()) look_ahead<0>(Inputs{}, p, first * extent, count);
+    const int before = int(first * extent % V);  // from the last multiple of 16 bytes to the tile
+    const int here = int(kept - first < chunk ? kept - first : chunk), count = before + here * int(extent);
+    if (begins_early<reduce_staged>()) look_ahead<0>(Inputs{}, p, first * extent - before, count);
     await_turn();
-    const Staged<Inputs> elements = stage_all(p, lines, first * extent, count);
+    const Staged<Inputs> elements = stage_all(p, lines, first * extent - before, count);
 #pragma unroll 1
     for (int base = 0; base < here; base += groups) {
       const int segment = base + quotient(t, lanes);
       State s = F::identity();
-      if (segment < here) s = fold<V>(p, elements, segment * int(extent), int(extent), lane, lanes);
+      if (segment < here) s = fold<V>(p, elements, before + segment * int(extent), int(extent), lane, lanes);
       s = combine_group<F>(s, lanes, static_cast<State *>(nullptr));
       if (segment < here && lane == 0) store_result<F, Out>(p, (first + segment) * Index(p.mode[0].out), s, p.folded);
     }
@@ -152,9 +180,9 @@ namespace tcu::cuda::rows {
 
 struct ReduceStaged {
 #if defined(TCU_EMULATOR)
-  static constexpr int64_t kMuch = 32 << 10;  // so that a small test has smaller tiles
+  static constexpr int64_t kMega = 1 << 10;  // so that a small test has what large problems have
 #else
-  static constexpr int64_t kMuch = 15 << 20;  // bytes of a problem
+  static constexpr int64_t kMega = 1 << 20;
 #endif
   // Segments one after another, the first at a multiple of 16 bytes, of every input.
   static bool in_line(const Problem &p) {
@@ -168,38 +196,48 @@ struct ReduceStaged {
   }
   // Of a tile that a block has room for.
   static int64_t segments(const Problem &p) {
-    return p.n_inputs == 0 || p.reduced() == 0 ? 0 : staged_bytes(p.n_inputs) / 16 / p.reduced() * vector_of(p, false);
+    return p.n_inputs == 0 || p.reduced() == 0 ? 0 : staged_bytes(p.n_inputs) / (p.reduced() * bytes_of(p.in[0]));
   }
   static bool accepts(const Problem &p) { return in_line(p) && segments(p) > 0; }
-  // The same, or fewer where so a multiprocessor has eight tiles, of 8 KB: while one is waited for others are added up. Of 16 MB 43 problems took 0.76
-  // to 1.01 of the time of the largest, the middle 0.86, of 32 MB 34 took 0.89 to 1.02 (H100); of 8 MB and less up to 1.3. A tile starts on a vector.
-  static int64_t tile(const Problem &p, const Device &d) {
-    const int64_t v = vector_of(p, false), segment = p.reduced() * p.n_inputs * bytes_of(p.in[0]);
-    int64_t each = segments(p);
-    if (p.kept() * segment < kMuch) return each;
-    while (each > v && each * segment > 8 << 10 && ceil_div(p.kept(), each) < 8 * d.processors) each = ceil_div(each / 2, v) * v;
-    return each;
+  // Of a tile: those of 16 KB, of 12 of several inputs; half as many where a multiprocessor would have less than 16 tiles, so that while one is
+  // waited for others are added up, but all of a small problem, of which all tiles are there at once. No last ones, if they would have less than
+  // half a warp. (H200, of 24 MB in odd segments of 577 to 2001 0.82 to 0.99 of the time of the larger ones, of 13 MB 0.8 to 1.1, of 8 MB 1.05 to 1.45.)
+  static int64_t tile(const Problem &p, const Device &d, int lanes) {
+    const int64_t segment = p.reduced() * p.n_inputs * bytes_of(p.in[0]);
+    int64_t each = std::clamp<int64_t>((p.n_inputs == 1 ? kStagedBytes : 12 << 10) / segment, 1, segments(p));
+    if (p.kept() * segment >= 12 * kMega)
+      while (each > 1 && each * segment > 8 << 10 && ceil_div(p.kept(), each) < 16 * d.processors) each = ceil_div(each, 2);
+    const int64_t last = each * lanes % 32;
+    return 2 * last < 32 && last < each * lanes ? each - last / lanes : each;
   }
   // Whether what is read once may drive the results out of the L2 cache: where it cannot hold them, or they are many for what is read.
   static bool floods(const Problem &p, const Device &d) {
     return p.kept() * bytes_of(p.out) > d.l2_bytes / 3 || p.reduced() * bytes_of(p.in[0]) < 16 * bytes_of(p.out);
   }
   // A lane folds fewer elements of a segment than so many. The fewer lanes, the less is put together in the end; but what is one lane's comes one
-  // after another, which is waited for where tiles are few. (H200, against lanes of 8 to 32 elements, 96 MB in odd segments of 17 to 769: variances
-  // of float16 0.44 to 0.83 of the time, the greatest 0.67 to 0.94, sums of float32 0.87 to 1.00.) Of whole vectors, which lie in the same banks of
-  // shared memory as the neighbours', eight (2^24 segments of 64 float16: by one lane 610 us, by two 500).
+  // after another, which is waited for where tiles are few. (H200, against half and twice as many, 96 MB in odd segments of 129 to 6001: positions
+  // 0.74 to 1.00 and 0.83 to 1.06 of the time, variances 0.6 to 1.00 and 0.8 to 1.04.) Of whole vectors, which lie in the same banks of shared memory
+  // as the neighbours', eight, unless they take longer to fold (2^24 segments of 64 float16: by one lane 610 us, by two 500).
   static int64_t full_lane(const Problem &p, const Device &d) {
     const int64_t v = vector_of(p, false);
-    if (p.reduced() % v == 0) return 8 * v;
-    const int64_t most = !appends(p) ? std::max(136 / bytes_of(p.in[0]), 1) : p.bytes() < 32 << 20 ? 64 : 128;
-    return ceil_div(p.kept(), tile(p, d)) < 4 * d.processors ? ceil_div(most, 2) : most;
+    if (p.reduced() % v == 0) return (folds_slowly(p) ? 16 : 8) * v;
+    const bool few = ceil_div(p.kept(), segments(p)) < 4 * d.processors || (appends(p) && p.bytes() < 32 * kMega);
+    return (appends(p) ? std::max<int64_t>(16 * v, 128) : 16 * v) / (few ? 2 : 1);
+  }
+  static bool folds_slowly(const Problem &p) { return appends(p) || (is_arg(p.op) && bytes_of(p.in[0]) > 1); }
+  // Rows of whole vectors that a warp would fold slower than they are read: here others are read meanwhile. (H200, rows of 128 bytes to 2 KB, time over
+  // that of reduce.small's variant 1, 64 to 256 MB: variances 0.32 to 0.82, logsumexp 0.65 to 0.86, positions 0.54 to 1.00; of 64 bytes 0.48 to 0.86,
+  // positions 0.73 to 1.1. Of 32 MB variances and logsumexp of 2 bytes and more 0.36 to 0.9, of single bytes up to 1.15, positions up to 1.25.)
+  static bool outruns(const Problem &p) {
+    const int64_t least = appends(p) && bytes_of(p.in[0]) > 1 ? 32 : 64;  // MB
+    return folds_slowly(p) && p.reduced() >= (appends(p) ? 4 : 8) * vector_of(p, false) && p.bytes() >= least * kMega;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
     c.floods = floods(p, d);
     c.vector = vector_of(p, false), c.lanes = 1;
     for (const int64_t full = full_lane(p, d); c.lanes < 32 && c.lanes * full <= p.reduced();) c.lanes *= 2;
-    c.detail = int(tile(p, d));
+    c.detail = int(tile(p, d, c.lanes));
     c.grid = ceil_div(p.kept(), c.detail);
     c.shared_bytes = 16 * p.n_inputs * staged_lines(int(c.detail * p.reduced()), bytes_of(p.in[0]));
     // Of threads that would have no segment there are fewer, and a multiprocessor has more tiles; but not all that there are at once, of which

@@ -511,11 +511,15 @@ struct ReduceTiles {
   // 77, 129 of float16 0.72 to 0.86 and 0.60 to 0.69, of float32 0.91, 1.02, 1.15 (100 MB, H100); positions in 4 and 10 of int8 0.63 and 0.48
   // (50 and 36 MB), in 38 of float16 0.77. And others follow, where no other row copies them: 169 of 384 float16 0.79, products of two 0.73, of
   // 3 and 17 0.5 and 0.89; columns of 16 and 8 bits, 97 to 1001 of 40 to 1000, 100 MB, of 57 that it is chosen for 56 0.68 to 1.00, one 1.27.
+  // Columns of 8 bits, 50 to 50257, 64 to 192 MB (H200): sums 0.44 to 0.99 of the time of the best other row in 11 of 12, extrema where reduce.shifted is
+  // not chosen 0.46 to 0.63; positions in an even number of float64, 20 to 1500, 0.57 to 0.79 (in 257, where a thread of the others has one column, 2.0).
   static bool suits_columns(const Problem &p, const Device &d, const Shape &s) {
     const int size = s.size;
     const int64_t k = p.modes[0].extent;
-    if (size == 8 || k * size % 16 == 0 || tile_bytes(s) < 4 << 10) return false;
     const bool position = is_arg(p.op), variance = appends(p) && state_bytes(p) > 8, only = ReduceStrided::only_columns(p);
+    const bool pairs = only && position && size == 8 && k % 2 == 0;  // of positions of 16 bytes
+    const bool bytes = only && size == 1 && p.n_inputs == 1 && k > kMostChannels && p.reduced() >= 128;
+    if (tile_bytes(s) < 4 << 10 || (!pairs && (size == 8 || k * size % 16 == 0))) return false;
     const int64_t least_steps = is_dear(p) ? 512 : variance ? 256 : 150, widest = appends(p) || s.steps >= 512 ? 200 : 340;  // of 16 bits
     const bool alone = p.n_inputs > 1 || (k > kMostChannels && k * s.steps * size > kStagedBytes);  // no other row copies them
     const int all = kOutputs, some = kThreads, usual = position ? 20 : 64;
@@ -524,7 +528,10 @@ struct ReduceTiles {
       int most, least;  // outputs of a block; MiB
     } kinds[] = {
         {p.modes.n_of(Role::R) > 1, all, 8},
+        {pairs, some, 64},
+        {bytes && p.op == ReduceOp::sum && kind_of(p.in[0]) != Kind::Float, all, 64},
         {only && !position && ReduceShifted::accepts(p, d) && ReduceShifted::suits(p, d), 0, 0},
+        {bytes && !appends(p), some, usual},
         {only && !position && size == 2 && p.n_inputs == 1 && k > kMostChannels, some, 24},
         {only && (position ? size <= 2 : size == 2), some, usual},
         {only && (variance ? k <= 100 : appends(p)), some, usual},
