@@ -153,6 +153,11 @@ TEST_CASE("cuda: short segments and rows that are no whole vectors on every kern
     for (int i = 0; i < 3; ++i) run_case(rng, c, {3, 1024 / 3 * (16 / tcu_dtype_bytes(c.in)) + 1}, {0}, true, runs);
   // long ones, of tiles enough for blocks of fewer threads
   for (const Case &c : {cases[0], cases[10]}) run_case(rng, c, {577, api::emulated() ? 270 : 17000}, {0}, true, runs);
+  // rows of eight vectors, so many that positions are found in shared memory, each row's vectors in an order of its own (on the emulator
+  // a kernel takes one in three)
+  for (const Case &c : {cases[9], cases[10]})
+    for (int i = 0; i < (api::emulated() ? 3 : 1); ++i)
+      run_case(rng, c, {128 / tcu_dtype_bytes(c.in), api::emulated() ? 515 : (1 << 19) + 3}, {0}, true, runs);
   // rows that are no whole vectors: half of one too many, in slabs and in two tiles; one element too many; none, in views
   for_cases(rng, cases, [&](const Case &c) {
     const int64_t v = 16 / tcu_dtype_bytes(c.in), row = 14 * v + v / 2, n = v < 16 ? 265 : 521;

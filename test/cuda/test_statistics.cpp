@@ -88,6 +88,11 @@ TEST_CASE("cuda: random means, variances and logarithms of sums on every kernel"
     run_case(rng, c, {3, 600, 5}, {0, 2}, true, runs);
     run_case(rng, c, {0, 5}, {0}, true, runs);
   });
+  // rows of four and eight vectors, so many that they are read from shared memory (on the emulator a kernel takes one in three)
+  for (const Case &c : {cases[0], cases[3]})
+    for (int64_t bytes : {64, 128})
+      for (int i = 0; i < (api::emulated() ? 3 : 1); ++i)
+        run_case(rng, c, {bytes / tcu_dtype_bytes(c.in), ((api::emulated() ? 33 << 10 : 33 << 20) / bytes) + 3}, {0}, true, runs);
   run_case(rng, cases[0], {3, 5, 1201}, {1}, true, runs);  // reduce.periods
   for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {2, 64, 60}, {1}, true, runs); });
   for (const Case &c : compiled) {
