@@ -35,7 +35,7 @@ struct ShipScan {
   }
   template <int K>
   void tiles_of() const {  // K interleaved lines, or of one
-    add<scan_tiles, K>("scan_tiles"), add<scan_lookback, K>("scan_lookback");
+    add<scan_tiles, K, false>("scan_tiles"), add<scan_lookback, K>("scan_lookback");
   }
   void all() const {
     add<scan_along>("scan_along");
@@ -48,6 +48,7 @@ struct ShipScan {
       if constexpr (sizeof(Out) >= 4) add<scan_turned, kTurned, 4, true>("scan_turned");
       short_lines<1>();
       if constexpr (kFull > 1) short_lines<kFull>();
+      add<scan_tiles, 1, true>("scan_tiles");  // lines of a view
       tiles_of<2>();
       if constexpr (sizeof(Acc) <= 4) tiles_of<3>(), tiles_of<4>();
     }

@@ -191,6 +191,20 @@ TEST_CASE("cuda: scans of short lines, on every kernel", "[cuda][scan]") {
   report_of("scan", runs, {"scan.tiles", "scan.staged", "scan.lines", "scan.general"});
 }
 
+// Of an input's rows, after which some elements are left out: lines of several tiles, in words of 4 bytes and not, of which the first and the last of a
+// tile are no whole one.
+TEST_CASE("cuda: scans of lines that lie apart, on every kernel", "[cuda][scan]") {
+  NEEDS_CUDA();
+  Rng rng(18);
+  std::vector<int> runs;
+  for (int64_t gap : {1, 2})
+    for (const Sizes &extents : {Sizes{3, 4001}, {10, 1700}, {104, 300}, {1001, 33}}) {
+      for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 0, true, runs, gap); });
+      run_case(rng, support::one_of(rng, narrow), extents, 0, true, runs, gap);
+    }
+  report_of("scan", runs, {"scan.tiles", "scan.lines", "scan.general"});
+}
+
 TEST_CASE("cuda: scans of inputs that lie across out, on every kernel", "[cuda][scan]") {
   NEEDS_CUDA();
   Rng rng(15);

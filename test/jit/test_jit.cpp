@@ -554,6 +554,75 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
   CHECK(row(DType::i32, {496, 12, 6}, {1, 496, 5953}, 0) == "scan.cluster");
   CHECK(row(DType::i32, {496, 12, 6}, {1, 496, 5953}, 0, 8) == "scan.lines");
   CHECK(row(DType::i32, {496, 600}, {1, 496}, 0, 8) == "scan.tiles");
+  for (const DType d : {DType::f16, DType::f32, DType::f64}) CHECK(row(d, {100, 300000}, {1, 103}, 0) == "scan.tiles");
+  CHECK(row(DType::f32, {1000, 100000}, {1, 1024}, 0) == "scan.tiles");
+  CHECK(row(DType::f16, {1000, 100000}, {1, 1024}, 0) == "scan.tiles");
+  CHECK(row(DType::f16, {1000, 10000}, {1, 1024}, 0) == "scan.lines");   // vectors of narrow elements, not much of them
+  CHECK(row(DType::f32, {1000, 30000}, {2, 2000}, 0) == "scan.tiles");   // every second element
+  CHECK(row(DType::f32, {1000, 30000}, {16, 16000}, 0) != "scan.tiles"); // few of a line of memory
+  CHECK(row(DType::f16, {50000, 2000}, {1, 50001}, 0) == "scan.lookback");
+}
+
+TEST_CASE("rows: scans along a mode whose lines lie side by side, of several inputs and of rows of half vectors") {
+  const auto row = [](DType d, const Sizes &extents, int inputs) {
+    Call call;
+    call.tensor(d, extents).tensor(d, extents);
+    if (inputs == 2) call.tensor(d, extents).expr({Node::input(0), Node::input(1), Node::op(Op::mul)});
+    else call.expr({Node::input(0)});
+    return chosen(call.scan(ReduceOp::sum, 1, {}));
+  };
+  for (const DType d : {DType::f16, DType::f32}) {
+    CHECK(row(d, {256, 128, 1000}, 2) == "scan.columns");
+    CHECK(row(d, {256, 128, 10}, 2) == "scan.lines");     // little
+    CHECK(row(d, {256, 128, 1000}, 1) == "scan.lines");
+  }
+  CHECK(row(DType::f16, {256, 64, 2000}, 1) == "scan.columns");  // short lines
+  CHECK(row(DType::f16, {90, 100, 4000}, 1) == "scan.columns");  // a thread has no vectors
+  CHECK(row(DType::f16, {700, 300, 300}, 1) == "scan.lines");    // and halves of some
+  CHECK(row(DType::f16, {140, 420, 900}, 1) == "scan.columns");
+}
+
+TEST_CASE("rows: broadcasts in rows that are whole numbers of half a vector") {
+  const auto row = [](DType d, const Sizes &out, const std::vector<std::pair<Sizes, Sizes>> &inputs) {
+    Call call;
+    call.tensor(d, out);
+    for (const auto &[extents, strides] : inputs) strides.empty() ? call.tensor(d, extents) : call.tensor(d, extents, strides);
+    return chosen(call.expr(support::sum_of_inputs(int(inputs.size()))).map());
+  };
+  constexpr int64_t n = 500000;
+  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{100, 1}, {}}}) == "broadcast.dense");  // one that the caches hold
+  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{1, n}, {}}}) == "broadcast.dense");
+  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{100, 1}, {}}, {{100, 1}, {}}}) == "broadcast.general");
+  CHECK(row(DType::f16, {1004, n / 10}, {{{1004, n / 10}, {}}, {{1004, 1}, {}}, {{1004, 1}, {}}}) == "broadcast.dense");  // read in whole words
+  CHECK(row(DType::f16, {100, n}, {{{100, n}, {1, 104}}}) == "broadcast.general");
+  CHECK(row(DType::f16, {1004, n / 10}, {{{1004, n / 10}, {1, 1012}}}) == "broadcast.dense");
+  CHECK(row(DType::f16, {101, n}, {{{101, n}, {1, 104}}}) == "broadcast.dense");  // no halves
+  CHECK(row(DType::i8, {200, n}, {{{200, n}, {}}, {{200, 1}, {}}}) == "broadcast.general");
+  CHECK(row(DType::i8, {200, n}, {{{200, n}, {}}, {{1, n}, {}}}) == "broadcast.dense");
+  // outer products, and a grid of three
+  CHECK(row(DType::f16, {13, 4 * n}, {{{13, 1}, {}}, {{1, 4 * n}, {}}}) == "broadcast.dense");
+  CHECK(row(DType::f16, {20, 2 * n}, {{{20, 1}, {}}, {{1, 2 * n}, {}}}) == "broadcast.sliding_register");
+  CHECK(row(DType::f16, {1001, n / 10}, {{{1001, 1}, {}}, {{1, n / 10}, {}}}) == "broadcast.periodic");
+  CHECK(row(DType::f32, {49, 40, n / 40}, {{{49, 1, 1}, {}}, {{1, 40, 1}, {}}, {{1, 1, n / 40}, {}}}) == "broadcast.sliding_register");
+  CHECK(row(DType::f32, {32, 64, n / 40}, {{{32, 1, n / 40}, {}}, {{1, 64, n / 40}, {}}}) == "broadcast.general");
+  // few channels beside each other: rows that are vectors need no other order
+  CHECK(row(DType::f16, {8, 8 * n}, {{{8, 8 * n}, {}}, {{1, 8 * n}, {}}}) == "broadcast.general");
+  CHECK(row(DType::f16, {12, 4 * n}, {{{12, 4 * n}, {}}, {{1, 4 * n}, {}}}) == "broadcast.dense");
+  CHECK(row(DType::f16, {3, 16 * n}, {{{3, 16 * n}, {}}, {{1, 16 * n}, {}}}) == "broadcast.channels");
+  CHECK(row(DType::f16, {8, 8 * n}, {{{8, 8 * n}, {8 * n, 1}}}) == "broadcast.channels");  // planes to pixels
+}
+
+TEST_CASE("rows: permuted inputs whose neighbours lie in the lines that a row of out reads") {
+  const auto row = [](DType d, const Sizes &out, const Sizes &strides) {
+    Call call;
+    return chosen(call.tensor(d, out).tensor(d, out, strides).expr({Node::input(0)}).map());
+  };
+  CHECK(row(DType::f16, {100, 167772}, {167772, 1}) == "broadcast.permute");        // tiles that are filled to three quarters
+  CHECK(row(DType::f32, {100, 167772}, {167772, 1}) == "broadcast.transpose");      // of wider elements they do
+  CHECK(row(DType::i8, {100, 671088}, {671088, 1}) == "broadcast.permute");
+  CHECK(row(DType::i8, {33, 3050402}, {3050402, 1}) == "broadcast.dense");          // nor would boxes be
+  CHECK(row(DType::f16, {3, 224, 224, 334}, {1, 672, 3, 150528}) == "broadcast.permute");  // pixels of three channels, from columns to rows
+  CHECK(row(DType::f16, {8, 30, 200000}, {1, 1600000, 8}) == "broadcast.general");  // whole vectors
 }
 
 TEST_CASE("rows: tiles of a scan that begin together ask for their data as fast as the memory can bring it, where they are many") {
@@ -587,7 +656,11 @@ TEST_CASE("rows: reductions between the few channels of many elements") {
   };
   CHECK(row(DType::f32, {3, 50176, 256}) == "reduce.channels");
   CHECK(row(DType::f16, {2, 8192, 1024}) == "reduce.channels");
-  CHECK(row(DType::f32, {5, 11628}) == "reduce.channels");          // little, but words of one run
+  CHECK(row(DType::f32, {5, 11628}) == "reduce.tiles");             // little
+  CHECK(row(DType::i32, {20, 10416}) == "reduce.tiles");
+  CHECK(row(DType::i32, {200, 2000}) != "reduce.tiles");            // long rows
+  Call around;
+  CHECK(chosen(around.tensor(DType::f32, {1, 12, 1}).tensor(DType::f32, {225, 12, 158}).expr({Node::input(0)}).reduce(ReduceOp::var, {0, 2})) == "reduce.tiles");
   CHECK(row(DType::f32, {3, 60, 256}) != "reduce.channels");        // short runs
   CHECK(row(DType::f32, {3, 2000, 4}) != "reduce.channels");        // little
   CHECK(row(DType::f32, {33, 5000, 100}) != "reduce.channels");     // too many channels

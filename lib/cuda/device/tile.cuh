@@ -44,7 +44,11 @@ struct Tile {
   TCU_DEVICE static int skew(const P &p, const Offsets<N, Index> &o, int mode, Index at, bool backwards) {
     using T = first_of<Inputs>;
     if (p.mode[mode].in[0] != 1) return 0;
-    const int over = int(unsigned(reinterpret_cast<uint64_t>(static_cast<const T *>(p.in[0]) + (o.in[0] + at))) / sizeof(T)) & (kLine - 1);
+    return skew(static_cast<const T *>(p.in[0]) + (o.in[0] + at), backwards);
+  }
+  template <class T>
+  TCU_DEVICE static int skew(const T *at, bool backwards) {
+    const int over = int(unsigned(reinterpret_cast<uint64_t>(at)) / sizeof(T)) & (kLine - 1);
     return backwards ? -over & (kLine - 1) : over;
   }
   // Elements at..at+count-1 of `mode` of every input, from o on, to `place` and after it: by the machine's own copy where they are
@@ -52,6 +56,12 @@ struct Tile {
   template <class P, int N, class Index>
   TCU_DEVICE void fetch(const Arrival &arrival, const P &p, const Offsets<N, Index> &o, int mode, Index at, int place, int count) const {
     fetch<0>(Inputs{}, arrival, p, o, mode, at, start, place, count);
+  }
+  // `count` elements of lines from number `first` on, one after another from `place` on, wherever mode `lines` has them in memory: single elements or
+  // words of 4 bytes, neighbours by neighbouring threads.
+  template <class P, class Index>
+  TCU_DEVICE void fetch_lines(const P &p, int lines, int mode, Index first, int place, int count) const {
+    fetch_lines<0>(Inputs{}, p, lines, mode, first, start, place, count);
   }
   // The same elements, where they are one run, to the second level cache: before the launch's turn.
   template <class P, int N, class Index>
@@ -98,6 +108,34 @@ struct Tile {
       else to[k] = from[k * stride];
     }
     fetch<I + 1>(Types<R...>{}, arrival, p, o, mode, at, region + Room * int(sizeof(T)), place, count);
+  }
+  template <int I, class P, class Index>
+  TCU_DEVICE void fetch_lines(Types<>, const P &, int, int, Index, char *, int, int) const {}
+  template <int I, class P, class Index, class T, class... R>
+  TCU_DEVICE void fetch_lines(Types<T, R...>, const P &p, int lines, int mode, Index first, char *region, int place, int count) const {
+    constexpr int W = sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1;  // elements of a word of shared memory
+    const Index apart = Index(p.mode[lines].in[I]), stride = Index(p.mode[mode].in[I]), n = Index(p.mode[mode].extent);
+    const T *const from = static_cast<const T *>(p.in[I]) + first * apart;
+    T *const to = reinterpret_cast<T *>(region) + place;
+    const auto at = [&](int i) {
+      const Index line = divide(Index(i), p.mode[mode].divisor);
+      return from + (line * apart + (Index(i) - line * n) * stride);
+    };
+    const int start = int(threadIdx.x) * W - place % W, step = int(blockDim.x) * W;
+    const bool words = alignof(T) == sizeof(T) && (W == 1 || (stride == 1 && place % W == 0 && n % W == 0 && apart % W == 0 && is_aligned<T, W>(from)));
+    if (words) {
+#pragma unroll 8
+      for (int i = start; i < count; i += step) copy_ahead<W * sizeof(T)>(to + i, at(i));
+    } else {  // words of single elements; in the first and the last one, in place of what is none of these, one that is
+#pragma unroll 4
+      for (int i = start; i < count; i += step) {
+        Vec<T, W> e;
+#pragma unroll
+        for (int w = 0; w < W; ++w) e.at[w] = *at(i + w < 0 ? 0 : i + w < count ? i + w : count - 1);
+        store_vector(to + i, e);
+      }
+    }
+    fetch_lines<I + 1>(Types<R...>{}, p, lines, mode, first, region + Room * int(sizeof(T)), place, count);
   }
   TCU_DEVICE void read_from(Pack<V, Types<>> &, const char *, int) const {}
   template <class T, class... R>

@@ -129,7 +129,7 @@ struct broadcast_shifted {
 #endif
 
 #if !defined(__CUDACC__)
-#include "kernels/broadcast_general.cuh"
+#include "kernels/broadcast_dense.cuh"
 
 namespace tcu::cuda::rows {
 
@@ -140,9 +140,9 @@ struct BroadcastShifted {
     return v > 1 && p.modes.size() > 0 && p.modes[0].stride[0] == 1 && p.modes[0].extent >= v && pieces(p) <= INT32_MAX;
   }
   // Where broadcast.general would take less than vectors, and rows are long enough for some; or would read 16 elements of a run one by one.
-  static bool suits(const Problem &p, const Device &) {
+  static bool suits(const Problem &p, const Device &d) {
     const int v = vector_of(p, true), taken = BroadcastGeneral::vector(p);
-    if (taken < v) return p.modes[0].extent >= 4 * v;
+    if (taken < v) return p.modes[0].extent >= 4 * v && !(BroadcastDense::dense(p, 0) && BroadcastDense::leaves(p, d));
     bool apart = false;  // contiguous and not whole vectors
     for (int k = 1; k <= p.n_inputs; ++k) apart |= p.modes[0].stride[k] == 1 && !rows_aligned(p, 0, k, v);
     return v == 16 && apart && p.modes[0].extent >= kLongRun * v;

@@ -234,6 +234,8 @@ struct BroadcastSliding {
     const LaunchConfig own = configure(p, d);
     const int mode = own.detail >> 16;
     if (p.modes[mode].extent < 8) return false;
+    // Not where the two modes have little for a block (outer products of 20 to 64 and 40 or 64, one after another: 0.40 to 0.67 of the time without, H200).
+    if (p.modes.size() > 2 && p.modes[0].extent / own.vector * p.modes[mode].extent < 4 * kThreads) return false;
     if (own.vector > 1) {
       const unsigned once = BroadcastGeneral::once(p, own.vector), stays = staying(p, mode) & ~once;
       const unsigned moves = ((1u << p.n_inputs) - 1) & ~(stays | once);

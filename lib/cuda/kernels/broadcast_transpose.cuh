@@ -226,7 +226,7 @@ struct BroadcastTranspose {
         if (p.modes[0].stride[k] != 0 && !is_unit(p.modes[0].stride[k]) && m.stride[k] != 0) return true;
       return false;
     };
-    return std::any_of(p.modes.begin() + 1, p.modes.end(), [&](const Mode &m) { return m.extent >= 8 && !moves(m); });
+    return moves(p.modes[0]) && std::any_of(p.modes.begin() + 1, p.modes.end(), [&](const Mode &m) { return m.extent >= 8 && !moves(m); });
   }
   static int widest(const Problem &p) {
     int bytes = 1;

@@ -77,13 +77,10 @@ struct reduce_staged {
     }
     if constexpr (Items > 1) append<W, (Items + 3) / 4, kTurned>(p, s, from, first, i, end, step, turn);
   }
-  // A lane's part of the segment that begins at element `first`: of whole vectors, or of many, in vectors of V elements; of others in words of
-  // which it is a multiple. States of several numbers, and keys, take eight elements in little more time than one.
+  // A lane's part of the segment that begins at element `first`, in words of W elements. States of several numbers, and keys, take eight elements in
+  // little more time than one.
   template <int W, class P>
   TCU_DEVICE static State fold(const P &p, const Staged<Inputs> &from, int first, int extent, int lane, int lanes) {
-    if constexpr (W > 1) {
-      if (extent % W && (W < V || extent < kShort)) return fold<W / 2>(p, from, first, extent, lane, lanes);
-    }
     State s[states_of_one<F, Map, W>()];
 #pragma unroll
     for (State &one : s) one = F::identity();
@@ -148,25 +145,35 @@ struct reduce_staged {
     return to;
   }
 
+  // The segments of a tile, of which output `first` is the first and begins at element `before`: of whole vectors, or of many, in vectors of V elements;
+  // of others in words of which they are a multiple.
+  template <int W, class P>
+  TCU_DEVICE static void fold_tile(const P &p, const Staged<Inputs> &from, int before, Index first, int here) {
+    const int t = int(threadIdx.x), extent = int(p.folded);
+    if constexpr (W > 1) {
+      if (extent % W && (W < V || extent < kShort)) return fold_tile<W / 2>(p, from, before, first, here);
+    }
+    const int lanes = p.lanes, groups = quotient(int(blockDim.x), lanes), lane = remainder(t, lanes);
+#pragma unroll 1
+    for (int base = 0; base < here; base += groups) {
+      const int segment = base + quotient(t, lanes);
+      State s = F::identity();
+      if (segment < here) s = fold<W>(p, from, before + segment * extent, extent, lane, lanes);
+      s = combine_group<F>(s, lanes, static_cast<State *>(nullptr));
+      if (segment < here && lane == 0) store_result<F, Out>(p, (first + segment) * Index(p.mode[0].out), s, p.folded);
+    }
+  }
+
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_DYNAMIC_SHARED(uint4, lines);
-    const int t = int(threadIdx.x), lanes = p.lanes, groups = quotient(int(blockDim.x), lanes), lane = remainder(t, lanes);
     const Index kept = Index(p.kept), extent = Index(p.folded), chunk = Index(p.detail);
     const Index first = Index(blockIdx.x) * chunk;
     const int before = int(first * extent % V);  // from the last multiple of 16 bytes to the tile
     const int here = int(kept - first < chunk ? kept - first : chunk), count = before + here * int(extent);
     if (begins_early<reduce_staged>()) look_ahead<0>(Inputs{}, p, first * extent - before, count);
     await_turn();
-    const Staged<Inputs> elements = stage_all(p, lines, first * extent - before, count);
-#pragma unroll 1
-    for (int base = 0; base < here; base += groups) {
-      const int segment = base + quotient(t, lanes);
-      State s = F::identity();
-      if (segment < here) s = fold<V>(p, elements, before + segment * int(extent), int(extent), lane, lanes);
-      s = combine_group<F>(s, lanes, static_cast<State *>(nullptr));
-      if (segment < here && lane == 0) store_result<F, Out>(p, (first + segment) * Index(p.mode[0].out), s, p.folded);
-    }
+    fold_tile<V>(p, stage_all(p, lines, first * extent - before, count), before, first, here);
   }
 };
 
@@ -201,7 +208,7 @@ struct ReduceStaged {
   static bool accepts(const Problem &p) { return in_line(p) && segments(p) > 0; }
   // Of a tile: those of 16 KB, of 12 of several inputs; half as many where a multiprocessor would have less than 16 tiles, so that while one is
   // waited for others are added up, but all of a small problem, of which all tiles are there at once. No last ones, if they would have less than
-  // half a warp. (H200, of 24 MB in odd segments of 577 to 2001 0.82 to 0.99 of the time of the larger ones, of 13 MB 0.8 to 1.1, of 8 MB 1.05 to 1.45.)
+  // half a warp. (H200, of 24 MB in odd segments of 577 to 2001 0.82 to 1.09 of the time of the larger ones, of 13 MB 0.8 to 1.1, of 8 MB 1.05 to 1.45.)
   static int64_t tile(const Problem &p, const Device &d, int lanes) {
     const int64_t segment = p.reduced() * p.n_inputs * bytes_of(p.in[0]);
     int64_t each = std::clamp<int64_t>((p.n_inputs == 1 ? kStagedBytes : 12 << 10) / segment, 1, segments(p));

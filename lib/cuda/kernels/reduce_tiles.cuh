@@ -445,10 +445,28 @@ struct ReduceTiles {
     return s.at_once > 0 && (!is_arg(p.op) || in_order(p)) && s.cells < INT32_MAX && shared_bytes(p, s) <= d.shared_bytes - 2048;
   }
   static bool suits(const Problem &p, const Device &d) {
+    if (is_little(p) && (down_columns(p) >= 1900 || (ReduceSplit::accepts(p, d) && ReduceSplit::suits(p, d)))) return true;
     const Shape s = shape(p);
     if (s.each * s.within > kThreads && p.bytes() < (s.each * s.within) << 15) return false;  // whose parts are long in being put together
     return s.within > 1 ? suits_within(p, s) : p.modes[0].role == Role::K ? suits_columns(p, d, s) : suits_rows(p, s);
   }
+  // Up to 3 MB of one input without gaps, in columns of short rows, or rows around outputs: reduce.split puts parts together in several steps, and others read
+  // few columns with few threads. (H200, random problems: 39 of reduce.split's took 0.65 to 1.01 of the time, 0.82 in the mean, six of others' 0.58 to
+  // 0.89. Whole vectors around outputs, from 2 MB on, 0.9 to 1.3.)
+  static bool is_little(const Problem &p) {
+    if (p.n_inputs != 1 || p.bytes() > 3 << 20) return false;
+    int64_t stride = 1;
+    for (const Mode &m : p.modes) {
+      if (m.stride[1] != stride) return false;
+      stride *= m.extent;
+    }
+    const int64_t row = p.modes[0].extent * bytes_of(p.in[0]);
+    if (p.modes.size() == 2) return down_columns(p) > 0 && row <= 450;
+    const bool around = p.modes.size() == 3 && p.modes[0].role == Role::R && p.modes[1].role == Role::K;
+    return around && (row % 16 == 0 ? p.bytes() <= 2 << 20 : p.modes[0].extent < 1000);
+  }
+  // Elements of a column, where there are just columns.
+  static int64_t down_columns(const Problem &p) { return p.modes.size() == 2 && p.modes[0].role == Role::K ? p.modes[1].extent : 0; }
   // Of some outputs in a row, 240 pinned sums of 128 and 256 MB (2 to 64 outputs, 3 to 112 deep, 64 and 512 rows): rows of outputs that are no whole
   // vectors took 0.33 to 0.79 of the best other time (132); those that are 0.9 to 1.13. Steps that begin anywhere, 160 of 24 and 100 MB (2 to 30
   // outputs, 5 and 31 deep, 99 and 2001 rows) and others: of 190 that it is chosen for 181 0.21 to 1.00, the others up to 1.22.
@@ -511,8 +529,9 @@ struct ReduceTiles {
   // 77, 129 of float16 0.72 to 0.86 and 0.60 to 0.69, of float32 0.91, 1.02, 1.15 (100 MB, H100); positions in 4 and 10 of int8 0.63 and 0.48
   // (50 and 36 MB), in 38 of float16 0.77. And others follow, where no other row copies them: 169 of 384 float16 0.79, products of two 0.73, of
   // 3 and 17 0.5 and 0.89; columns of 16 and 8 bits, 97 to 1001 of 40 to 1000, 100 MB, of 57 that it is chosen for 56 0.68 to 1.00, one 1.27.
-  // Columns of 8 bits, 50 to 50257, 64 to 192 MB (H200): sums 0.44 to 0.99 of the time of the best other row in 11 of 12, extrema where reduce.shifted is
-  // not chosen 0.46 to 0.63; positions in an even number of float64, 20 to 1500, 0.57 to 0.79 (in 257, where a thread of the others has one column, 2.0).
+  // Columns of 8 bits, 50 to 50257, 64 to 192 MB (H200): sums 0.44 to 0.99 of the time of the best other row in 14 of 15, 1.1 in one, extrema where
+  // reduce.shifted is not chosen 0.46 to 0.63 of the one's that was; positions in an even number of float64, 20 to 1500, 0.57 to 0.79 (in 257, where a
+  // thread of the others has one column, 2.0).
   static bool suits_columns(const Problem &p, const Device &d, const Shape &s) {
     const int size = s.size;
     const int64_t k = p.modes[0].extent;

@@ -482,12 +482,23 @@ struct ScanColumns {
   static bool brief(const Problem &p, const Device &d, const Shape &s) {
     const int64_t n = fastest(p, Role::S)->extent;
     if (n > 720 || tall(p)) return false;
+    if (takes_halves(p)) return n <= (p.modes[0].extent >= 256 ? 450 : 256);
     // Tiles that the machine copies, of lines not so short: of eleven random problems up to 210 MB they were faster in ten, 0.63 to 1.00 (H100
     // and H200); of (128, 4096, 512) over 3, 1 and 2 GB, not, 1.03 and 1.05. Whole rows that begin anywhere: bench/experiments/h100.md.
     const bool many = n >= 24 * bytes_of(p.out) && s.strips >= 2 * kManyStrips && p.bytes() >= kManyBytes;
     if (s.ragged ? many : s.by_machine && n >= 192 && p.bytes() < 256 << 20) return false;
     if (n > 288) return !whole_rows(p) && 2 * ScanLines::configure(p, d).grid >= d.processors;
-    return vector_of(p, true) <= 4 || p.bytes() < 20 << 20;
+    // Threads with several inputs' elements have few of them in flight. (H200, 68 problems of 12 to 144 MB, sums of products and recurrences: 0.32 to 1.38 of
+    // the time of scan.lines, 0.58 in the mean; of 5 MB 0.72 to 1.5.)
+    if (p.n_inputs > 1) return p.bytes() < 6 << 20;
+    // Of 16 bits whole vectors in 80 steps and more (0.84 to 0.99 of the time, 192 MB; in 32 and 64 steps 0.92 to 1.07).
+    const int v = vector_of(p, true);
+    return v <= 4 || (v == 8 && n >= 80 && p.modes[0].extent % v == 0) || p.bytes() < 20 << 20;
+  }
+  // Rows of 16 bits, one input's, that are vectors of 8 bytes and not of 16: a tile is copied element by element. (H200, 36 problems of 80 and 192 MB with
+  // rows of 140 to 700 elements, 50 to 420 steps: 0.59 to 0.98 of the time; of 140 in 300 and 420 steps 0.99 to 1.08.)
+  static bool takes_halves(const Problem &p) {
+    return p.n_inputs == 1 && bytes_of(p.out) == 2 && vector_of(p, true) == 8 && p.modes[0].extent % 8 == 4 && p.modes[0].extent >= 128;
   }
   // The same of parts of rows that begin anywhere (H100, 200 random problems and 45 others).
   static bool is_brief_part(const Problem &p) {

@@ -48,16 +48,17 @@ struct ScanInterleaved {
     const int out = bytes_of(p.out);
     const bool much = p.bytes() >= 32 << 20;
     if (out == 1) return lines == 2 && steps >= 200;
-    if (lines > 6) return much && steps >= 80 && steps <= 1500;  // for whose sums a thread has hardly registers
+    if (lines > 6) return much && steps >= 64 && steps <= 1500;  // for whose sums a thread has hardly registers
     return steps >= 48 || (out == 2 && much);
   }
   // Not a few lines that a cluster each has sooner. state: bytes of all sums, which cost registers. Of 152 scans (the same; of up to 2^24
-  // steps) that it is chosen for 148 took 0.39 to 1.02 of the time of the best other row, 0.73 in the mean, and four up to 1.04.
+  // steps) that it is chosen for 148 took 0.39 to 1.02 of the time of the best other row, 0.73 in the mean, and four up to 1.04. (Five lines of float32
+  // are among these where they are 20 MB; of 4096 steps and 96 MB scan.columns took 0.83 of the time, H200.)
   static bool suits_parts(const Problem &p, int state, int64_t steps) {
     const int out = bytes_of(p.out);
     const int64_t bytes = p.bytes();
     if (p.kept() < 7 && steps < (out == 1 ? 50000 : 24000)) return false;
-    if (state <= 20 || out == 1) return true;
+    if (state <= 16 || out == 1) return true;
     return state <= 24 ? out == 2 || bytes <= 20 << 20 : bytes <= (state <= 28 ? 8 : 4) << 20;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
@@ -68,7 +69,8 @@ struct ScanInterleaved {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return make_instance(p, c.variant ? "scan_tiles" : "scan_lookback", {std::to_string(lines(p))});
+    const std::string n = std::to_string(lines(p));
+    return c.variant ? make_instance(p, "scan_tiles", {n, "false"}) : make_instance(p, "scan_lookback", {n});
   }
 };
 
