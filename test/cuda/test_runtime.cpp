@@ -115,8 +115,8 @@ TEST_CASE("cuda: a fused expression is compiled once, and constants do not count
 
 TEST_CASE("cuda: rows shorter than a vector: kernels where they are shipped, and not where they would be compiled and broadcast.general not") {
   // No vectors, an operand that stays along the second mode, and more elements than there are threads; out without gaps and with some.
-  const int64_t extents[] = {3, 40, 3000}, strides[] = {1, 0, 3}, dense[] = {1, 3, 120}, gaps[] = {1, 3, 121};
-  Memory x(std::vector<int32_t>(360000, 2)), b(std::vector<int32_t>(9000, 1)), y(std::vector<int32_t>(363000, 7));
+  const int64_t extents[] = {3, 4000, 30}, strides[] = {1, 0, 3}, dense[] = {1, 3, 12000}, gaps[] = {1, 3, 12001};
+  Memory x(std::vector<int32_t>(360000, 2)), b(std::vector<int32_t>(90, 1)), y(std::vector<int32_t>(360030, 7));
   const tcu_tensor_t in[] = {{x.data, extents, nullptr, TCU_INT32, 3}, {b.data, extents, strides, TCU_INT32, 3}};
   const struct {
     const int64_t *strides;
@@ -140,8 +140,8 @@ TEST_CASE("cuda: rows shorter than a vector: kernels where they are shipped, and
   const Expr sum({input(0), input(1), op(TCU_OP_ADD)});
   const tcu_tensor_t out{y.data, extents, gaps, TCU_INT32, 3};
   OK(tcu_map(cuda(), &out, sum.handle, 2, in, nullptr));
-  const std::vector<int32_t> got = y.get<int32_t>(363000);
-  for (size_t i = 0; i < got.size(); ++i) REQUIRE(got[i] == (i % 121 == 120 ? 7 : 3));
+  const std::vector<int32_t> got = y.get<int32_t>(360030);
+  for (size_t i = 0; i < got.size(); ++i) REQUIRE(got[i] == (i % 12001 == 12000 ? 7 : 3));
 }
 
 TEST_CASE("cuda: threads, each with its own stream, context and expressions") {

@@ -542,8 +542,8 @@ struct BroadcastPermute {
   // the second level cache, or the memory, again and again; and broadcast.transpose has no tiles that are nearly full. Of 360 problems
   // of 40 to 100 MB on an H100 it is chosen for 198, in 0.60 of the time of the best other row (geometric mean; more than 1.05 in 34, 2.2 at most).
   // Of the others it was the best by more than a fifth in eleven, 1.9 times at most. Where the others have what they read in a line that the first level
-  // cache holds, they take elements of a byte or two one by one all the same: of such, and of rows that are no vectors, boxes that promise some speed
-  // (H200, 25 problems of 128 to 200 MB: 0.36 to 0.98 of the time, 0.73 in the mean; those that promise less took up to 4.8 of it).
+  // cache holds, they take elements of a byte or two one by one all the same: of such, in rows of no whole vectors, boxes that promise some speed (H200,
+  // 25 problems of 128 to 200 MB: 0.36 to 0.98 of the time, 0.73 in the mean; those that promise less took up to 4.8 of it; of whole vectors 0.89 to 1.54).
   static bool suits(const Problem &p, const Device &d) {
     const int g = guide(p), bytes = bytes_of(p.dtype(g));
     int64_t size = bytes;
@@ -553,8 +553,9 @@ struct BroadcastPermute {
     const int beside = used_beside(p, g, sector_of(p, g));
     const double filled = BroadcastTranspose::accepts(p, d) ? BroadcastTranspose::filled(p) : 0;
     const bool turns = filled >= 0.65 && BroadcastTranspose::suits(p, d), full = turns && filled >= 0.85;
-    const bool in_a_line = beside * 3 > sector_of(p, g), ragged = filled == 0 && bytes < 8 && BroadcastGeneral::vector(p) == 1;
-    if (in_a_line && !ragged && (bytes > 2 || filled < 0.55 || full)) return false;
+    const int taken = BroadcastGeneral::vector(p);
+    const bool in_a_line = beside * 3 > sector_of(p, g), ragged = filled == 0 && bytes < 8 && taken == 1;
+    if (in_a_line && !ragged && (bytes > 2 || filled < 0.55 || full || taken == vector_of(p, true))) return false;
     const Chosen chosen = choose(p);
     if (in_a_line) return chosen.speed > (bytes == 1 ? (ragged ? 3.8 : 3.5) : bytes == 2 ? (ragged ? 2.1 : 1.75) : 1.3);
     const bool squares = turns && (full || bytes >= 4 || chosen.speed <= kFaster);
