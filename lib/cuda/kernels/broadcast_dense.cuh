@@ -86,11 +86,18 @@ struct BroadcastDense {
       if (p.modes[0].stride[k] != 1 || (long_rows && !rows_aligned(p, 0, k, half))) return false;
       whole |= std::all_of(p.modes.begin(), p.modes.end(), [k](const Mode &m) { return m.stride[k] != 0; });
     }
-    if (v == 16) return apart != 0 || std::popcount(unsigned(once)) > 1;
     const bool several = std::popcount(unsigned(apart)) > 1, none_as_out = others + 1 == 1 << p.n_inputs;
-    if (none_as_out && p.n_inputs > 1) return true;
-    if (several) return p.n_inputs > 3 || (v == 8 && (whole || !long_rows));
-    return v == 8 && apart != 0 && (whole ? !long_rows : none_as_out && extent < 24 * v);
+    const struct {
+      bool is, faster;
+    } kinds[] = {
+        {v == 16, apart != 0 || std::popcount(unsigned(once)) > 1},  // of bytes an element takes longest
+        {none_as_out && p.n_inputs > 1, true},                        // outer products, two parts of one tensor
+        {several, p.n_inputs > 3 || (v == 8 && (whole || !long_rows))},
+        {v < 8 || apart == 0, false},
+        {whole, !long_rows},                        // else read in two words (load_anywhere)
+        {true, none_as_out && extent < 24 * v},     // what the caches hold
+    };
+    return first_kind(kinds).faster;
   }
   // Whether no input is laid out as out is, so that instructions take the time, of which broadcast.sliding_register has fewer. (H200, sums over a grid:
   // of three inputs 0.51 to 0.76 of the time, outer products of float64 0.88 to 1.01.)

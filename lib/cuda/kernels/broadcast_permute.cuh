@@ -541,9 +541,7 @@ struct BroadcastPermute {
   // Where out's neighbours would each read a sector of the guide of which the others' elements are far away, sooner than these would come from
   // the second level cache, or the memory, again and again; and broadcast.transpose has no tiles that are nearly full. Of 360 problems
   // of 40 to 100 MB on an H100 it is chosen for 198, in 0.60 of the time of the best other row (geometric mean; more than 1.05 in 34, 2.2 at most).
-  // Of the others it was the best by more than a fifth in eleven, 1.9 times at most. Where the others have what they read in a line that the first level
-  // cache holds, they take elements of a byte or two one by one all the same: of such, in rows of no whole vectors, boxes that promise some speed (H200,
-  // 25 problems of 128 to 200 MB: 0.36 to 0.98 of the time, 0.73 in the mean; those that promise less took up to 4.8 of it; of whole vectors 0.89 to 1.54).
+  // Of the others it was the best by more than a fifth in eleven, 1.9 times at most.
   static bool suits(const Problem &p, const Device &d) {
     const int g = guide(p), bytes = bytes_of(p.dtype(g));
     int64_t size = bytes;
@@ -553,15 +551,22 @@ struct BroadcastPermute {
     const int beside = used_beside(p, g, sector_of(p, g));
     const double filled = BroadcastTranspose::accepts(p, d) ? BroadcastTranspose::filled(p) : 0;
     const bool turns = filled >= 0.65 && BroadcastTranspose::suits(p, d), full = turns && filled >= 0.85;
-    const int taken = BroadcastGeneral::vector(p);
-    const bool in_a_line = beside * 3 > sector_of(p, g), ragged = filled == 0 && bytes < 8 && taken == 1;
-    if (in_a_line && !ragged && (bytes > 2 || filled < 0.55 || full || taken == vector_of(p, true))) return false;
+    if (beside * 3 > sector_of(p, g)) return suits_in_a_line(p, bytes, filled, full);
     const Chosen chosen = choose(p);
-    if (in_a_line) return chosen.speed > (bytes == 1 ? (ragged ? 3.8 : 3.5) : bytes == 2 ? (ragged ? 2.1 : 1.75) : 1.3);
     const bool squares = turns && (full || bytes >= 4 || chosen.speed <= kFaster);
     const bool faster = BroadcastTranspose::is_singly(p) && chosen.speed > kFaster;
     if (squares && !faster && (p.n_inputs <= 2 || BroadcastTranspose::vector(p) > 2)) return false;
     return 0.8 * chosen.speed > (size > int64_t(d.l2_bytes) / 2 ? 0.2 : 0.45) * beside;
+  }
+  // Of what out's neighbours read in a line that the first level cache holds: others take bytes and halves one by one all the same where rows are no whole
+  // vectors. Boxes that promise so much, in such rows of no squares, and of squares that are not full (H200, 25 problems of 128 to 200 MB: 0.36 to 0.98 of
+  // the time, 0.73 in the mean; of less promise up to 4.8, of whole vectors 0.89 to 1.54).
+  static bool suits_in_a_line(const Problem &p, int bytes, double filled, bool full) {
+    const int v = BroadcastGeneral::vector(p);
+    const bool singly = filled == 0 && v == 1, partly = filled >= 0.55 && !full && v < vector_of(p, true);
+    constexpr double kLeast[2][5] = {{0, 3.5, 1.75}, {0, 3.8, 2.1, 0, 1.3}};  // by bytes of an element
+    const double least = bytes <= 4 && (singly || partly) ? kLeast[singly][bytes] : 0;
+    return least > 0 && choose(p).speed > least;
   }
   static int sector_of(const Problem &p, int k) { return kSector / bytes_of(p.dtype(k)); }  // elements
   // Of the elements of a sector, those that are needed at about the same time, if of mode m there are count(m).
