@@ -267,5 +267,9 @@ constexpr Kernel table[] = {
 }  // namespace
 
 std::span<const Kernel> registry() { return table; }
+const Kernel &row_without(Family family, bool (*suits)(const Problem &, const Device &), const Problem &p, const Device &d) {
+  const auto takes = [&](const Kernel &k) { return k.family == family && k.suits != suits && k.accepts(p, d) && (!k.suits || k.suits(p, d)); };
+  return *std::find_if(std::begin(table), std::end(table), takes);  // the last of a family that is no pin takes everything
+}
 
 }  // namespace tcu::cuda

@@ -659,8 +659,13 @@ TEST_CASE("rows: reductions between the few channels of many elements") {
   CHECK(row(DType::f32, {5, 11628}) == "reduce.tiles");             // little
   CHECK(row(DType::i32, {20, 10416}) == "reduce.tiles");
   CHECK(row(DType::i32, {200, 2000}) != "reduce.tiles");            // long rows
-  Call around;
-  CHECK(chosen(around.tensor(DType::f32, {1, 12, 1}).tensor(DType::f32, {225, 12, 158}).expr({Node::input(0)}).reduce(ReduceOp::var, {0, 2})) == "reduce.tiles");
+  const auto of = [](DType d, const Sizes &extents, const std::vector<int32_t> &dims, ReduceOp op) {
+    Call call;
+    return chosen(call.tensor(is_arg(op) ? DType::i64 : d, kept_of(extents, dims)).tensor(d, extents).expr({Node::input(0)}).reduce(op, dims));
+  };
+  CHECK(of(DType::f32, {225, 12, 158}, {0, 2}, ReduceOp::var) == "reduce.tiles");               // around outputs
+  CHECK(of(DType::bf16, {5, 496, 4, 16}, {1, 3}, ReduceOp::sum) == "reduce.tiles");             // in modes that reduce.split would divide for
+  CHECK(of(DType::i8, {3, 1116, 6, 5, 160}, {0, 2, 4}, ReduceOp::argmax) == "reduce.tiles");    // or reduce.general would
   CHECK(row(DType::f32, {3, 60, 256}) != "reduce.channels");        // short runs
   CHECK(row(DType::f32, {3, 2000, 4}) != "reduce.channels");        // little
   CHECK(row(DType::f32, {33, 5000, 100}) != "reduce.channels");     // too many channels
@@ -744,7 +749,7 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(between(DType::f16, {24, 194, 122, 49}, ReduceOp::max) != "reduce.tiles");   // whole vectors
   CHECK(between(DType::i8, {7, 13, 343, 878}, ReduceOp::max) == "reduce.tiles");
   CHECK(between(DType::i8, {7, 300, 343, 38}, ReduceOp::max) != "reduce.tiles");     // tiles of a few elements
-  CHECK(between(DType::i8, {35, 1491, 9, 10}, ReduceOp::max) != "reduce.tiles");     // little
+  CHECK(between(DType::i8, {35, 1491, 9, 10}, ReduceOp::max) == "reduce.tiles");     // little, that reduce.split would have
   // of a few outputs within each row
   for (ReduceOp op : {ReduceOp::sum, ReduceOp::argmax, ReduceOp::var}) CHECK(between(DType::f16, {7, 7, 2048, 640}, op) == "reduce.tiles");
   CHECK(between(DType::f32, {3, 224, 224, 430}) == "reduce.tiles");

@@ -315,7 +315,9 @@ struct reduce_tiles {
 #include <bit>
 #include <numeric>
 
+#include "cuda/rows.h"
 #include "kernels/reduce_channels.cuh"
+#include "kernels/reduce_general.cuh"
 #include "kernels/reduce_shifted.cuh"
 #include "kernels/reduce_staged.cuh"
 
@@ -445,14 +447,24 @@ struct ReduceTiles {
     return s.at_once > 0 && (!is_arg(p.op) || in_order(p)) && s.cells < INT32_MAX && shared_bytes(p, s) <= d.shared_bytes - 2048;
   }
   static bool suits(const Problem &p, const Device &d) {
-    if (is_little(p) && (down_columns(p) >= 1900 || (ReduceSplit::accepts(p, d) && ReduceSplit::suits(p, d)))) return true;
     const Shape s = shape(p);
+    if (relieves(p, d, s)) return true;
     if (s.each * s.within > kThreads && p.bytes() < (s.each * s.within) << 15) return false;  // whose parts are long in being put together
     return s.within > 1 ? suits_within(p, s) : p.modes[0].role == Role::K ? suits_columns(p, d, s) : suits_rows(p, s);
   }
-  // Up to 3 MB of one input without gaps, in columns of short rows, or rows around outputs: reduce.split puts parts together in several steps, and others read
-  // few columns with few threads. (H200, random problems: 39 of reduce.split's took 0.65 to 1.01 of the time, 0.82 in the mean, six of others' 0.58 to
-  // 0.89. Whole vectors around outputs, from 2 MB on, 0.9 to 1.3.)
+  // Whether the row that would have it is slower: reduce.split, which puts parts together in several steps and divides for every mode, of up to 3 MB of one
+  // input without gaps, in columns of short rows or rows around outputs (H200, 39 random problems: 0.65 to 1.01 of the time, 0.82 in the mean), and of some
+  // thousand tiles in four modes and more (21: 0.46 to 1.00, 0.74); others that read few long columns with few threads (six: 0.58 to 0.89); and
+  // reduce.general, of long sums in three modes and more (13: 0.42 to 0.91, 0.70).
+  static bool relieves(const Problem &p, const Device &d, const Shape &s) {
+    const int modes = p.modes.size();
+    const bool little = is_little(p), several = modes >= 4 && !s.skewed && s.turns * s.cells <= 2600;
+    const bool long_sums = modes >= 3 && p.reduced() >= 1350 && tile_bytes(s) >= kRoom / 8;
+    if (little && modes == 2 && p.modes[1].extent >= 1900) return true;
+    if (!little && !several && !long_sums) return false;
+    const auto accepts = row_without(Family::reduce, suits, p, d).accepts;
+    return ((little || several) && accepts == ReduceSplit::accepts) || (long_sums && accepts == ReduceGeneral::accepts);
+  }
   static bool is_little(const Problem &p) {
     if (p.n_inputs != 1 || p.bytes() > 3 << 20) return false;
     int64_t stride = 1;
@@ -461,12 +473,10 @@ struct ReduceTiles {
       stride *= m.extent;
     }
     const int64_t row = p.modes[0].extent * bytes_of(p.in[0]);
-    if (p.modes.size() == 2) return down_columns(p) > 0 && row <= 450;
+    if (p.modes.size() == 2) return p.modes[0].role == Role::K && row <= 450;
     const bool around = p.modes.size() == 3 && p.modes[0].role == Role::R && p.modes[1].role == Role::K;
-    return around && (row % 16 == 0 ? p.bytes() <= 2 << 20 : p.modes[0].extent < 1000);
+    return around && (row % 16 == 0 ? p.bytes() <= 2 << 20 : p.modes[0].extent < 1000);  // whole vectors: from 2 MB on 0.9 to 1.3
   }
-  // Elements of a column, where there are just columns.
-  static int64_t down_columns(const Problem &p) { return p.modes.size() == 2 && p.modes[0].role == Role::K ? p.modes[1].extent : 0; }
   // Of some outputs in a row, 240 pinned sums of 128 and 256 MB (2 to 64 outputs, 3 to 112 deep, 64 and 512 rows): rows of outputs that are no whole
   // vectors took 0.33 to 0.79 of the best other time (132); those that are 0.9 to 1.13. Steps that begin anywhere, 160 of 24 and 100 MB (2 to 30
   // outputs, 5 and 31 deep, 99 and 2001 rows) and others: of 190 that it is chosen for 181 0.21 to 1.00, the others up to 1.22.
