@@ -29,8 +29,7 @@ LaunchConfig configured(const Problem &rest, const Device &d) { return row_of(re
 // An input that out can hold while the others are read, and that leaves none of these across another; 0 if there is none.
 int to_copy(const Problem &p) {
   for (int k = 1; k <= p.n_inputs; ++k) {
-    const bool is_whole = std::all_of(p.modes.begin(), p.modes.end(), [&](const Mode &m) { return m.stride[k] != 0; });
-    if (p.in[k - 1] != p.out || !is_whole || !BroadcastPermute::jumps(p, k)) continue;
+    if (p.in[k - 1] != p.out || !has_every_mode(p, k) || !BroadcastPermute::jumps(p, k)) continue;
     const Problem rest = as_map_of_out(p, k);
     if (!BroadcastPermute::crosses(rest)) return k;
   }

@@ -64,6 +64,9 @@ bool rows_aligned(const Problem &p, int mode, int operand, int vector);
 // Whether an input is contiguous along a mode; and whether one is neither that nor the same element all along.
 bool reads_along(const Problem &p, const Mode &mode);
 bool jumps_along(const Problem &p, const Mode &mode);
+// Whether an operand's elements lie one after another as out's are numbered, and whether it has one for each place.
+bool is_dense(const Problem &p, int operand);
+bool has_every_mode(const Problem &p, int operand);
 // kOnce (device/map.cuh), where vectors along a mode have so many elements.
 unsigned once_along(const Problem &p, const Mode &mode, int vector);
 // Steps of a thread: `most` where the device is full all the same, else one; blocks: there would be with one.

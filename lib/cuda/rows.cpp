@@ -79,6 +79,18 @@ bool jumps_along(const Problem &p, const Mode &mode) {
   return std::any_of(mode.stride + 1, mode.stride + 1 + p.n_inputs, [](int64_t stride) { return stride != 0 && stride != 1; });
 }
 
+bool is_dense(const Problem &p, int operand) {
+  int64_t stride = 1;
+  for (const Mode &m : p.modes) {
+    if (m.stride[operand] != stride) return false;
+    stride *= m.extent;
+  }
+  return true;
+}
+bool has_every_mode(const Problem &p, int operand) {
+  return std::all_of(p.modes.begin(), p.modes.end(), [operand](const Mode &m) { return m.stride[operand] != 0; });
+}
+
 unsigned once_along(const Problem &p, const Mode &mode, int vector) {
   unsigned inputs = 0;
   for (int i = 0; i < p.n_inputs && vector > 1; ++i) inputs |= unsigned(mode.stride[1 + i] == 0) << i;

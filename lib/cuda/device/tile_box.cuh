@@ -11,6 +11,8 @@ inline constexpr int kTileCut = 256;           // elements of a mode that is cut
 inline constexpr int kTileRoom = (1 << 14) - 1;  // elements in shared memory, at most
 inline constexpr int64_t kFar = int64_t(1) << 62;  // how far apart elements are that are the same one: they are the last to go along
 
+// Elements that a thread of broadcast.permute has in flight.
+TCU_FN constexpr int permute_items(int vector, int bytes) { return vector > 1 ? 4 : bytes == 1 ? 16 : 8; }
 // How far apart an operand's neighbours along a mode are.
 TCU_FN constexpr int64_t distance(int64_t stride) { return stride < 0 ? -stride : stride == 0 ? kFar : stride; }
 

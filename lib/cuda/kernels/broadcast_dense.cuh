@@ -43,7 +43,6 @@ struct broadcast_dense {
 #endif
 
 #if !defined(__CUDACC__)
-#include <algorithm>
 #include <bit>
 
 #include "kernels/broadcast_sliding.cuh"
@@ -53,13 +52,7 @@ namespace tcu::cuda::rows {
 struct BroadcastDense {
   // Whether operand k starts aligned and is laid out as out would be if it were dense.
   static bool dense(const Problem &p, int k) {
-    if ((1 << p.alignment[k]) < vector_of(p, true) * bytes_of(p.dtype(k))) return false;
-    int64_t stride = 1;
-    for (const Mode &m : p.modes) {
-      if (m.stride[k] != stride) return false;
-      stride *= m.extent;
-    }
-    return true;
+    return (1 << p.alignment[k]) >= vector_of(p, true) * bytes_of(p.dtype(k)) && is_dense(p, k);
   }
   static bool accepts(const Problem &p, const Device &) {
     const int v = vector_of(p, true);
@@ -71,31 +64,32 @@ struct BroadcastDense {
     for (int k = 1; k <= p.n_inputs; ++k) inputs |= !dense(p, k) << (k - 1);
     return inputs;
   }
+  static bool none_as_out(const Problem &p) { return apart(p) + 1 == 1 << p.n_inputs; }
   // Whether rows are whole numbers of half a vector, and broadcast.general, which takes them by such, is the faster one: an input that is laid out
-  // otherwise than out is one access for each half there, and mostly one for each element here. (H200, 168 problems of 128 MB, rows of 8 to 2044
+  // otherwise than out is one access for each half there, and mostly one for each element here. (H200, 153 problems of 128 MB, rows of 10 to 2044
   // elements: of 16 bits 0.67 to 1.07 of the time, 0.84 in the mean, of 8 bits 0.36 to 0.96, 0.63, of 32 bits 0.91 to 1.07, 0.98.)
   static bool halves_do(const Problem &p) {
     const int v = vector_of(p, true), half = BroadcastGeneral::vector(p);
     if (half < 2 || 2 * half != v) return false;
-    const int others = BroadcastDense::apart(p), once = int(BroadcastGeneral::once(p, half)), apart = others & ~once;
+    const int once = int(BroadcastGeneral::once(p, half)), apart = BroadcastDense::apart(p) & ~once;
     const int64_t extent = p.modes[0].extent;
     const bool long_rows = extent >= kLongRun * v;
     bool whole = false;  // some input that is laid out otherwise has an element for each of out
     for (int k = 1; k <= p.n_inputs; ++k) {
       if (!(apart >> (k - 1) & 1)) continue;
       if (p.modes[0].stride[k] != 1 || (long_rows && !rows_aligned(p, 0, k, half))) return false;
-      whole |= std::all_of(p.modes.begin(), p.modes.end(), [k](const Mode &m) { return m.stride[k] != 0; });
+      whole |= has_every_mode(p, k);
     }
-    const bool several = std::popcount(unsigned(apart)) > 1, none_as_out = others + 1 == 1 << p.n_inputs;
+    const bool several = std::popcount(unsigned(apart)) > 1, alone = none_as_out(p);
     const struct {
       bool is, faster;
     } kinds[] = {
         {v == 16, apart != 0 || std::popcount(unsigned(once)) > 1},  // of bytes an element takes longest
-        {none_as_out && p.n_inputs > 1, true},                        // outer products, two parts of one tensor
+        {alone && p.n_inputs > 1, true},                              // outer products, two parts of one tensor
         {several, p.n_inputs > 3 || (v == 8 && (whole || !long_rows))},
         {v < 8 || apart == 0, false},
         {whole, !long_rows},                        // else read in two words (load_anywhere)
-        {true, none_as_out && extent < 24 * v},     // what the caches hold
+        {true, alone && extent < 24 * v},           // what the caches hold
     };
     return first_kind(kinds).faster;
   }
@@ -103,7 +97,7 @@ struct BroadcastDense {
   // of three inputs 0.51 to 0.76 of the time, outer products of float64 0.88 to 1.01.)
   static bool slides(const Problem &p, const Device &d) {
     const int v = vector_of(p, true);
-    return v <= 4 && p.n_inputs >= (v == 2 ? 2 : 3) && apart(p) + 1 == 1 << p.n_inputs && BroadcastSlidingRegister::suits(p, d);
+    return v <= 4 && p.n_inputs >= (v == 2 ? 2 : 3) && none_as_out(p) && BroadcastSlidingRegister::suits(p, d);
   }
   static bool leaves(const Problem &p, const Device &d) { return halves_do(p) || slides(p, d); }
   static bool suits(const Problem &p, const Device &d) { return !leaves(p, d); }

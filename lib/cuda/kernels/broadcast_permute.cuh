@@ -10,11 +10,6 @@
 #include "device/map.cuh"
 #include "device/tile_box.cuh"
 
-namespace tcu::cuda {
-// That a thread has in flight.
-TCU_FN constexpr int permute_items(int vector, int bytes) { return vector > 1 ? 4 : bytes == 1 ? 16 : 8; }
-}  // namespace tcu::cuda
-
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
@@ -304,52 +299,20 @@ struct broadcast_permute {
 #endif
 
 #if !defined(__CUDACC__)
+#include "cuda/permute_box.h"
 #include "kernels/broadcast_short.cuh"
 #include "kernels/broadcast_transpose.cuh"
 
 namespace tcu::cuda::rows {
 
-struct BroadcastPermute {
-  static constexpr int kBytes = 24 << 10;     // of what is turned of a tile
+struct BroadcastPermute : PermuteBox {
   // Elements of out: what lies so close is read while the first cache has it. (Of 8 bytes a sector has few. Of fewer, 22 problems where it lies 128 to
   // 900 apart took 0.28 to 1.02 of the time by this row, H100.)
   static constexpr int kBeside = 128, kBesideWide = 900;
-  static constexpr int kSector = 32, kLine = 128;  // bytes that are read at a time, and that the caches have at a place
   static constexpr int64_t kMuch = 12000000;  // bytes of a problem
   // Speed from which on it is faster than broadcast.transpose is in single elements: 31 problems on an H100 took 0.75 of its time (geometric mean), 25 of
   // them less than it, 1.22 times at most.
   static constexpr double kFaster = 1.5;
-
-  static int64_t far(const Problem &p, int mode, int k) { return distance(p.modes[mode].stride[k]); }
-  // The modes along which operand k is not one element, its closest neighbours' first.
-  struct Order {
-    int mode[kTileModes] = {}, n = 0;
-  };
-  static Order order(const Problem &p, int k) {
-    Order o;
-    for (int m = 0; m < p.modes.size(); ++m) {
-      if (far(p, m, k) == kFar) continue;
-      int at = o.n++;
-      for (; at > 0 && far(p, m, k) < far(p, o.mode[at - 1], k); --at) o.mode[at] = o.mode[at - 1];
-      o.mode[at] = m;
-    }
-    return o;
-  }
-  // The first input whose neighbours are not along out's fastest mode; or only few of them, and the next ones not along the next mode. Inputs
-  // are numbered from 1 on, as operands; 0 if there is none.
-  static int guide(const Problem &p) {
-    const auto moves = [&](int k) { return p.modes[0].stride[k] != 0; };
-    for (int k = 1; k <= p.n_inputs; ++k)
-      if (moves(k) && order(p, k).mode[0] != 0) return k;
-    for (int k = 1; k <= p.n_inputs; ++k) {
-      const bool few = p.modes[0].extent * bytes_of(p.dtype(k)) < kSector;
-      if (const Order o = order(p, k); moves(k) && few && o.n > 1 && o.mode[1] > 1) return k;
-    }
-    return 0;
-  }
-  // Whether input k is read along the guide's rows.
-  static bool is_turned(const Problem &p, int g, int k) { return k == g || (jumps(p, k) && far(p, order(p, g).mode[0], k) == 1); }
-  static bool jumps(const Problem &p, int k) { return p.modes[0].stride[k] != 0 && far(p, 0, k) > 1; }
 
   // Whether an input lies across out and across the guide, too.
   static bool crosses(const Problem &p) {
@@ -363,163 +326,6 @@ struct BroadcastPermute {
     return p.modes.size() >= 2 && p.modes.size() <= kTileModes && p.n_inputs <= 4 && p.modes[0].stride[0] == 1 && p.kept() >= kThreads &&
            guide(p) > 0;
   }
-  // Whether v neighbours along out (way 0), or along the guide, lie one after another in every operand that is gone through that way, whatever
-  // modes they are in, and are whole vectors; or are one element of it.
-  static bool whole(const Problem &p, int way, int v) {
-    if (v == 1) return true;  // also of complex numbers that are aligned to their parts
-    const int g = guide(p);
-    const Order along = order(p, way == 0 ? 0 : g);
-    for (int k = 0; k <= p.n_inputs; ++k) {
-      if (way != (k > 0 && is_turned(p, g, k))) continue;
-      const bool once = k > 0 && p.modes[along.mode[0]].stride[k] == 0;
-      unsigned within = 0;
-      int64_t n = 1;
-      for (int i = 0; n % v != 0; ++i) {
-        if (i == along.n || p.modes[along.mode[i]].stride[k] != (once ? 0 : n)) return false;
-        within |= 1u << along.mode[i], n *= p.modes[along.mode[i]].extent;
-      }
-      if (!once && !runs_aligned(p, within, k, v)) return false;
-    }
-    return v <= p.modes[along.mode[0]].extent || way == 0;  // of the guide's a vector is to have one end at most
-  }
-
-  struct Chosen {
-    TileBox box;
-    TileWays ways;
-    int vector[2];     // along out, along the guide
-    bool beside = false;
-    double speed = 0;  // elements that a multiprocessor makes in a cycle, roughly
-  };
-  // Of boxes with runs of so many elements, and of vectors, those that seem to take the least time.
-  static Chosen choose(const Problem &p) {
-    const int g = guide(p), n = p.modes.size();
-    const Order orders[] = {order(p, 0), order(p, g)};
-    int turned = 0, least = 16;  // bytes of an element in shared memory, of all inputs that are turned, and of the narrowest input
-    for (int k = 1; k <= p.n_inputs; ++k) {
-      least = std::min(least, bytes_of(p.dtype(k)));
-      if (is_turned(p, g, k)) turned += bytes_of(p.dtype(k));
-    }
-    bool whole[2][5];  // by way, vectors of 1, 2, 4, 8 and 16
-    for (int way = 0; way < 2; ++way)
-      for (int i = 0; i < 5; ++i) whole[way][i] = 1 << i <= vector_of(p, true) && BroadcastPermute::whole(p, way, 1 << i);
-    Chosen best;
-    for (int v = 4; v >= 0; --v)
-      for (int w = 4; w >= 0; --w) {
-        if (!whole[0][v] || !whole[1][w]) continue;
-        for (int64_t along : {16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 4096})
-          for (int64_t across : {16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 4096}) {
-            Chosen c;
-            int cuts = 0;
-            c.box = {}, c.box.guide = g - 1, c.vector[0] = 1 << v, c.vector[1] = 1 << w;
-            take(p, c.box, cuts, orders[0], along, c.vector[0]);
-            take(p, c.box, cuts, orders[1], across, c.vector[1]);
-            for (; cuts < 2; ++cuts)
-              for (c.box.some[cuts] = 1; c.box.cut[cuts] + 1 < n && !c.box.is_whole(c.box.cut[cuts]);) ++c.box.cut[cuts];
-            if (fits(p, c, turned, least) && (c.speed = speed(p, c, least)) > best.speed) best = c;
-          }
-      }
-    return best;
-  }
-  // Adds a run of `target` elements along these modes to the box, whole vectors of v.
-  static void take(const Problem &p, TileBox &box, int &cuts, const Order &order, int64_t target, int v) {
-    int64_t length = 1;
-    for (int i = 0; i < order.n; ++i) {
-      const int m = order.mode[i];
-      const int64_t e = p.modes[m].extent, want = std::max<int64_t>(target / length, 1);
-      if (!box.is_whole(m) && e > want) {
-        const int64_t even = ceil_div(e, ceil_div(e, want)), grain = v / std::gcd(int64_t(v), length);
-        const int64_t some = std::min<int64_t>(ceil_div(even, grain) * grain, kTileCut);
-        if (some < e) {
-          for (int c = 0; c < cuts; ++c)
-            if (box.cut[c] == m) return void(box.some[c] = std::max(box.some[c], int(some)));
-          if (some > 1 && cuts < 2) box.cut[cuts] = m, box.some[cuts] = int(some), ++cuts;
-          return;
-        }
-      }
-      box.whole |= 1 << m, length *= e;
-    }
-  }
-  static bool fits(const Problem &p, Chosen &c, int turned, int least) {
-    int64_t all = turned;
-    for (int m = 0; m < p.modes.size() && all <= kBytes; ++m) all *= c.box.count(m, p.modes[m].extent);
-    if (all > kBytes) return false;
-    c.ways.find(c.box, p.modes.size(), c.vector, least, [&](int m) { return p.modes[m].extent; },
-                [&](int m) { return far(p, m, c.box.guide + 1); });
-    bool fits = c.ways.room <= kTileRoom;
-    for (int way = 0; way < 2; ++way)
-      fits = fits && c.ways.in_row[way] > 0 && c.ways.rows[way] <= kTileRows && in_vectors(p, c, way);
-    return fits;
-  }
-  // Whether a tile's rows are whole vectors, of which a tensor's last tile has all or nothing, too.
-  static bool in_vectors(const Problem &p, const Chosen &c, int way) {
-    const int v = c.vector[way], fast = c.ways.mode[way][0];
-    int64_t n = 1;
-    for (int k = 0; n % v != 0; ++k) {
-      if (k == c.ways.in_row[way]) return false;
-      const int m = c.ways.mode[way][k];
-      const int64_t extent = p.modes[m].extent;
-      if (far(p, m, way == 0 ? 0 : c.box.guide + 1) != n) return false;
-      if (!c.box.is_whole(m)) return n * extent % v == 0 && n * c.ways.count[m] % v == 0 && (way == 0 || c.ways.count[fast] >= v);
-      n *= extent;
-    }
-    return c.ways.length[way] % v == 0 && (way == 0 || c.ways.count[fast] >= v);
-  }
-  // Whether the guide's rows that are beside each other in shared memory are whole words there, of which a tile has all or nothing.
-  static bool in_words(const Problem &p, const Chosen &c, int least) {
-    const TileWays &w = c.ways;
-    int64_t n = 1;
-    for (int k = 0; k < w.in_row[0]; ++k) {
-      const int m = w.mode[0][k];
-      if (std::find(w.mode[1], w.mode[1] + w.in_row[1], m) != w.mode[1] + w.in_row[1]) break;
-      if (!c.box.is_whole(m)) return n * p.modes[m].extent * least % 4 == 0 && n * w.count[m] * least % 4 == 0;
-      n *= w.count[m];
-    }
-    return n * least % 4 == 0;
-  }
-  // Of operand k's neighbours that a tile goes along one after another, bytes of the units of so many that they are in, for each of theirs, on the
-  // average; of out's twice as many where they are less than a line, and there could be more.
-  static double filled(const Problem &p, const Chosen &c, int way, int k, int64_t unit) {
-    const TileWays &w = c.ways;
-    const int64_t size = bytes_of(p.dtype(k));
-    int64_t run = 1, all = 1, apart = 0;  // apart: what divides the distances of runs
-    for (int i = 0; i < w.n && far(p, w.mode[way][i], k) == run; ++i) {
-      run *= w.count[w.mode[way][i]];
-      if (!c.box.is_whole(w.mode[way][i])) break;
-    }
-    const Order o = order(p, k);
-    for (int i = 0; i < o.n; ++i) {
-      if (far(p, o.mode[i], k) == all) all *= p.modes[o.mode[i]].extent;
-      if (far(p, o.mode[i], k) >= run) apart = std::gcd(apart, far(p, o.mode[i], k));
-    }
-    const int64_t bytes = run * size, begin = std::gcd(std::gcd(run, apart) * size, unit);
-    return double(bytes - begin + unit) / double(bytes) * (way == 0 && bytes < kLine && run < all ? 2 : 1);
-  }
-  // A least squares fit to the times of 4,090 tiles on an H100: what four blocks of a multiprocessor take for one each, of which the middle error is a
-  // tenth.
-  static double speed(const Problem &p, Chosen &c, int least) {
-    const TileWays &w = c.ways;
-    c.beside = least < 4 && in_words(p, c, least);
-    int widest = 1;
-    for (int k = 1; k <= p.n_inputs; ++k) widest = std::max(widest, bytes_of(p.dtype(k)));
-    const int64_t all = int64_t(w.length[0]) * w.rows[0];
-    double there = double(all);  // elements of a tile, on the average
-    for (int i = 0; i < 2; ++i) {
-      const int64_t e = p.modes[c.box.cut[i]].extent, tiles = c.box.tiles(i, e);
-      if (!c.box.is_whole(c.box.cut[i])) there *= double(e) / double(tiles * c.box.some[i]);
-    }
-    double time = 630 + 0.12 * double(all);  // ns
-    for (int way = 0; way < 2; ++way) {
-      const int v = c.vector[way], together = way == 1 && c.beside ? 4 / least : 1, items = permute_items(v, widest) / together;
-      const int turn = kThreads / (w.length[way] / v) * items * together;
-      time += double(ceil_div(w.rows[way], turn) * items) * (way == 0 ? 84 : 55 + 19 * together);
-    }
-    const double written = filled(p, c, 0, 0, kLine / 2), read = filled(p, c, 1, c.box.guide + 1, kLine);
-    time += there * (0.216 * written * bytes_of(p.out) + 0.04 * read * bytes_of(p.dtype(c.box.guide + 1)));
-    for (int k = 1; k <= p.n_inputs; ++k)
-      if (!is_turned(p, c.box.guide + 1, k) && p.modes[0].stride[k] != 0) time += 0.185 * there * bytes_of(p.dtype(k));
-    return there * 4 / (time * 1.755);
-  }
-
   // Whether much is read across out and across itself, so that what the planner's other rows read of some input's sectors is little.
   static bool scatters(const Problem &p) {
     if (!crosses(p) || p.bytes() < kMuch) return false;
@@ -559,7 +365,7 @@ struct BroadcastPermute {
     return 0.8 * chosen.speed > (size > int64_t(d.l2_bytes) / 2 ? 0.2 : 0.45) * beside;
   }
   // Of what out's neighbours read in a line that the first level cache holds: others take bytes and halves one by one all the same where rows are no whole
-  // vectors. Boxes that promise so much, in such rows of no squares, and of squares that are not full (H200, 25 problems of 128 to 200 MB: 0.36 to 0.98 of
+  // vectors. Boxes that promise so much, in such rows of no squares, and of squares that are not full (H200, 23 problems of 128 to 200 MB: 0.36 to 0.98 of
   // the time, 0.73 in the mean; of less promise up to 4.8, of whole vectors 0.89 to 1.54).
   static bool suits_in_a_line(const Problem &p, int bytes, double filled, bool full) {
     const int v = BroadcastGeneral::vector(p);

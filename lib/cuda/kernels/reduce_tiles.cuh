@@ -452,26 +452,18 @@ struct ReduceTiles {
     if (s.each * s.within > kThreads && p.bytes() < (s.each * s.within) << 15) return false;  // whose parts are long in being put together
     return s.within > 1 ? suits_within(p, s) : p.modes[0].role == Role::K ? suits_columns(p, d, s) : suits_rows(p, s);
   }
-  // Whether the row that would have it is slower: reduce.split, which puts parts together in several steps and divides for every mode, of up to 3 MB of one
-  // input without gaps, in columns of short rows or rows around outputs (H200, 39 random problems: 0.65 to 1.01 of the time, 0.82 in the mean), and of some
-  // thousand tiles in four modes and more (21: 0.46 to 1.00, 0.74); others that read few long columns with few threads (six: 0.58 to 0.89); and
-  // reduce.general, of long sums in three modes and more (13: 0.42 to 0.91, 0.70).
+  // Whether the row that would have it is slower (H200, random problems). Of up to 3 MB in columns of short rows or rows around outputs, reduce.split, which
+  // puts parts together in several steps (39: 0.65 to 1.01 of the time), and what reads long columns with few threads (six: 0.58 to 0.89); in four modes and
+  // more, of some thousand tiles, reduce.split (21: 0.46 to 1.00); of long sums in three modes and more, reduce.general (13: 0.42 to 0.91).
   static bool relieves(const Problem &p, const Device &d, const Shape &s) {
-    const int modes = p.modes.size();
-    const bool little = is_little(p), several = modes >= 4 && !s.skewed && s.turns * s.cells <= 2600;
-    const bool long_sums = modes >= 3 && p.reduced() >= 1350 && tile_bytes(s) >= kRoom / 8;
-    if (little && modes == 2 && p.modes[1].extent >= 1900) return true;
-    if (!little && !several && !long_sums) return false;
-    const auto accepts = row_without(Family::reduce, suits, p, d).accepts;
+    const bool little = is_little(p), several = p.modes.size() >= 4 && !s.skewed && s.turns * s.cells <= 2600;
+    const bool long_sums = p.modes.size() >= 3 && p.reduced() >= 1350 && tile_bytes(s) >= kRoom / 8;
+    if (little && p.modes.size() == 2 && p.modes[1].extent >= 1900) return true;
+    const auto accepts = little || several || long_sums ? row_without(Family::reduce, suits, p, d).accepts : nullptr;
     return ((little || several) && accepts == ReduceSplit::accepts) || (long_sums && accepts == ReduceGeneral::accepts);
   }
   static bool is_little(const Problem &p) {
-    if (p.n_inputs != 1 || p.bytes() > 3 << 20) return false;
-    int64_t stride = 1;
-    for (const Mode &m : p.modes) {
-      if (m.stride[1] != stride) return false;
-      stride *= m.extent;
-    }
+    if (p.n_inputs != 1 || p.bytes() > 3 << 20 || !is_dense(p, 1)) return false;
     const int64_t row = p.modes[0].extent * bytes_of(p.in[0]);
     if (p.modes.size() == 2) return p.modes[0].role == Role::K && row <= 450;
     const bool around = p.modes.size() == 3 && p.modes[0].role == Role::R && p.modes[1].role == Role::K;

@@ -491,7 +491,7 @@ struct ScanColumns {
     // Threads with several inputs' elements have few of them in flight. (H200, 68 problems of 12 to 144 MB, sums of products and recurrences: 0.32 to 1.38 of
     // the time of scan.lines, 0.58 in the mean; of 5 MB 0.72 to 1.5.)
     if (p.n_inputs > 1) return p.bytes() < 6 << 20;
-    // Of 16 bits whole vectors in 80 steps and more (0.84 to 0.99 of the time, 192 MB; in 32 and 64 steps 0.92 to 1.07).
+    // Of 16 bits whole vectors in 80 steps and more (0.84 to 1.01 of the time, 192 MB; in 32 and 64 steps 0.92 to 1.07).
     const int v = vector_of(p, true);
     return v <= 4 || (v == 8 && n >= 80 && p.modes[0].extent % v == 0) || p.bytes() < 20 << 20;
   }

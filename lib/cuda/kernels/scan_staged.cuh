@@ -163,13 +163,8 @@ struct ScanStaged {
   static int64_t room(const Problem &p) { return kGroupsTile / tile_bytes(p); }
   static bool accepts(const Problem &p, const Device &) {
     if (p.empty() || p.modes.size() < 2 || p.modes.size() > 3 || p.modes[0].role != Role::K || p.modes[1].role != Role::S) return false;
-    for (int k = 0; k <= p.n_inputs; ++k) {
-      int64_t stride = 1;
-      for (const Mode &m : p.modes) {
-        if (m.stride[k] != stride) return false;
-        stride *= m.extent;
-      }
-    }
+    for (int k = 0; k <= p.n_inputs; ++k)
+      if (!is_dense(p, k)) return false;
     return group(p) <= room(p) && p.kept() / width(p) < INT32_MAX;
   }
   // Where threads that have a line each would read and write less than whole sectors, of what no longer is in the caches all the time. Of 426

@@ -168,14 +168,15 @@ struct ScanTiles {
   static bool suits(const Problem &p, const Device &d) { return (dense(p) || suits_apart(p)) && suit(p, d, lines(p)); }
   // Not inputs of which neighbours in a line lie far apart, or that lines have in common; nor vectors of narrow elements, which scan.lines reads as such,
   // but of much. (H200, lines of 10 to 16000 that begin 1 to 16 elements after the last one's end, 96 MB, time over the best other row's: of 4 and 8 bytes
-  // 0.43 to 1.04, of 2 bytes 0.47 to 0.96; of 8 and 24 MB 0.43 to 1.3.)
+  // 0.51 to 1.04, of 2 bytes 0.47 to 1.05; of 8 and 24 MB 0.52 to 1.3.)
   static bool suits_apart(const Problem &p) {
     const Mode &s = *fastest(p, Role::S), &k = *fastest(p, Role::K);
+    const int mode = int(&s - p.modes.begin());
     bool vectors = true;
     for (int i = 1; i <= p.n_inputs; ++i) {
       const int64_t along = std::abs(s.stride[i]), across = std::abs(k.stride[i]);
       if (along == 0 || along > 8 || across < along) return false;
-      for (int m = 0; m < p.modes.size(); ++m) vectors &= &p.modes[m] != &s || (s.stride[i] == 1 && rows_aligned(p, m, i, vector_of(p, true)));
+      vectors &= s.stride[i] == 1 && rows_aligned(p, mode, i, vector_of(p, true));
     }
     return s.extent <= 16384 && (!vectors || bytes_of(p.out) >= 4 || p.bytes() >= 40 << 20);
   }
