@@ -63,7 +63,7 @@ bool ScanCopied::accepts(const Problem &p, const Device &) {
 // 0.99, and four by more than 5 %, up to 2.5. And in place of scan.general, whatever there is: of 36 of less than 8 bytes an element 32 were faster, 0.22
 // to 0.94 of the time, three slower, up to 1.32; of 22 of 8 bytes, or of integers whose sums are, 11 and 7, 0.65 to 1.7.
 bool ScanCopied::suits(const Problem &p, const Device &d) {
-  if (row_without(Family::scan, suits, p, d).accepts == ScanGeneral::accepts) return true;
+  if (row_without(Family::scan, accepts, p, d).accepts == ScanGeneral::accepts) return true;
   if (p.bytes() < 4 << 20) return false;
   for (int i = 1; i <= p.n_inputs; ++i) {
     const auto jumps = [&](const Mode &m) { return m.stride[0] == 1 && m.stride[i] * bytes_of(p.in[i - 1]) >= 32; };

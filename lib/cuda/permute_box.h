@@ -100,15 +100,15 @@ struct PermuteBox {
       }
     return best;
   }
-  // Adds a run of `target` elements along these modes to the box, whole vectors of v.
-  static void take(const Problem &p, TileBox &box, int &cuts, const Order &order, int64_t target, int v) {
+  // Adds a run of `target` elements along these modes to the box, whole vectors of v; of a mode that is cut `most` at most.
+  static void take(const Problem &p, TileBox &box, int &cuts, const Order &order, int64_t target, int v, int most = kTileCut) {
     int64_t length = 1;
     for (int i = 0; i < order.n; ++i) {
       const int m = order.mode[i];
       const int64_t e = p.modes[m].extent, want = std::max<int64_t>(target / length, 1);
       if (!box.is_whole(m) && e > want) {
         const int64_t even = ceil_div(e, ceil_div(e, want)), grain = v / std::gcd(int64_t(v), length);
-        const int64_t some = std::min<int64_t>(ceil_div(even, grain) * grain, kTileCut);
+        const int64_t some = std::min<int64_t>(ceil_div(even, grain) * grain, most);
         if (some < e) {
           for (int c = 0; c < cuts; ++c)
             if (box.cut[c] == m) return void(box.some[c] = std::max(box.some[c], int(some)));
@@ -123,8 +123,9 @@ struct PermuteBox {
     int64_t all = turned;
     for (int m = 0; m < p.modes.size() && all <= kBytes; ++m) all *= c.box.count(m, p.modes[m].extent);
     if (all > kBytes) return false;
-    c.ways.find(c.box, p.modes.size(), c.vector, least, [&](int m) { return p.modes[m].extent; },
-                [&](int m) { return far(p, m, c.box.guide + 1); });
+    c.ways.find(c.box, p.modes.size(), {kThreads * c.vector[0], kThreads * c.vector[1]}, [&](int m) { return p.modes[m].extent; },
+                [&](int m) { return far(p, m, c.box.guide + 1); }, [](int, int, int64_t) { return true; });
+    c.ways.set_room(c.vector[1], least);
     bool fits = c.ways.room <= kTileRoom;
     for (int way = 0; way < 2; ++way)
       fits = fits && c.ways.in_row[way] > 0 && c.ways.rows[way] <= kTileRows && in_vectors(p, c, way);

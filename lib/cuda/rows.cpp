@@ -12,6 +12,7 @@
 #include "kernels/broadcast_general.cuh"
 #include "kernels/broadcast_periodic.cuh"
 #include "kernels/broadcast_permute.cuh"
+#include "kernels/broadcast_realigned.cuh"
 #include "kernels/broadcast_shifted.cuh"
 #include "kernels/broadcast_short.cuh"
 #include "kernels/broadcast_sliding.cuh"
@@ -230,6 +231,7 @@ constexpr Kernel table[] = {
     row<rows::BroadcastFlat>("broadcast.flat", Family::broadcast),
     row<rows::BroadcastChannels>("broadcast.channels", Family::broadcast),
     row<rows::BroadcastCopied>("broadcast.copied", Family::broadcast),
+    row<rows::BroadcastRealigned>("broadcast.realigned", Family::broadcast),
     row<rows::BroadcastPermute>("broadcast.permute", Family::broadcast),
     row<rows::BroadcastSlidingShared>("broadcast.sliding_shared", Family::broadcast),
     row<rows::BroadcastTranspose>("broadcast.transpose", Family::broadcast),
@@ -279,8 +281,8 @@ constexpr Kernel table[] = {
 }  // namespace
 
 std::span<const Kernel> registry() { return table; }
-const Kernel &row_without(Family family, bool (*suits)(const Problem &, const Device &), const Problem &p, const Device &d) {
-  const auto takes = [&](const Kernel &k) { return k.family == family && k.suits != suits && k.accepts(p, d) && (!k.suits || k.suits(p, d)); };
+const Kernel &row_without(Family family, bool (*accepts)(const Problem &, const Device &), const Problem &p, const Device &d) {
+  const auto takes = [&](const Kernel &k) { return k.family == family && k.accepts != accepts && k.accepts(p, d) && (!k.suits || k.suits(p, d)); };
   return *std::find_if(std::begin(table), std::end(table), takes);  // the last of a family that is no pin takes everything
 }
 

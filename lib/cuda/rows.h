@@ -7,7 +7,7 @@
 namespace tcu::cuda {
 
 std::span<const Kernel> registry();
-// The row that would be chosen if the one of this `suits` were not there.
-const Kernel &row_without(Family family, bool (*suits)(const Problem &, const Device &), const Problem &p, const Device &d);
+// The row that would be chosen if the one of this `accepts` were not there.
+const Kernel &row_without(Family family, bool (*accepts)(const Problem &, const Device &), const Problem &p, const Device &d);
 
 }  // namespace tcu::cuda

@@ -6,6 +6,7 @@
 #include "kernels/broadcast_general.cuh"
 #include "kernels/broadcast_periodic.cuh"
 #include "kernels/broadcast_permute.cuh"
+#include "kernels/broadcast_realigned.cuh"
 #include "kernels/broadcast_shifted.cuh"
 #include "kernels/broadcast_short.cuh"
 #include "kernels/broadcast_sliding.cuh"
@@ -52,6 +53,11 @@ struct ShipMap {
     if constexpr (Map::Inputs::size == 2) permute<V, V, kNarrow, 2>(), permute<V, V, kNarrow, 3>();
     else if constexpr (V > 1) permute<V, 1, kNarrow, 1>(), permute<1, V, false, 1>();
   }
+  template <bool kWhole>
+  void realigned() const {
+    add<broadcast_realigned, kWhole, false>("broadcast_realigned");
+    if constexpr (kFull > 4) add<broadcast_realigned, kWhole, true>("broadcast_realigned");
+  }
   // Pixels of C channels to planes, and back.
   template <int C, unsigned kBeside>
   void channels() const {
@@ -79,6 +85,7 @@ struct ShipMap {
   template <unsigned kOnce, unsigned kStays>
   void outer_product() const {
     sliding<kFull, kOnce, kStays>(), periodic<kOnce, kStays>();
+    if constexpr (kFull > 2) sliding<kFull / 2, kOnce, kStays>();
   }
   void as_it_is() const {
     general<1, 0>(), vectors<0>();
@@ -100,6 +107,7 @@ struct ShipMap {
     if constexpr (kFull == 16) transpose<kFull, kByteSide / 2>(), transpose<kFull, kByteSide * 2>();
     permutes<1>();
     if constexpr (kFull > 1) permutes<kFull>();
+    if constexpr (Map::Inputs::size == 1 && kFull > 2) realigned<false>(), realigned<true>();
   }
   void all() const { beside(), turned(); }
 };

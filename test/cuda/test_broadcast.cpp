@@ -119,6 +119,39 @@ TEST_CASE("cuda: random broadcasts on every kernel", "[cuda][broadcast]") {
   report("broadcast", runs, {"broadcast.copied"});
 }
 
+TEST_CASE("cuda: reversed tensors whose rows are no whole vectors, on every kernel", "[cuda][broadcast]") {
+  NEEDS_CUDA();
+  Rng rng(29);
+  std::vector<int> runs;
+  const Expr add({input(0), input(1), op(TCU_OP_ADD)});
+  // tiles that overlap at the ends of modes, whose first and last vectors have neighbours that are not the input's; rows that are vectors one way or the
+  // other; modes in rows of both; rows as short as a vector
+  const Sizes shapes[] = {{17, 31, 3, 101}, {64, 67, 5, 3}, {103, 8, 70}, {5, 400, 50}, {1021, 40}, {40, 1021}, {16, 16}, {3, 40, 40, 7}};
+  for (tcu_dtype_t d : {TCU_INT8, TCU_FLOAT16, TCU_FLOAT32, TCU_UINT8, TCU_BFLOAT16, TCU_INT32})
+    for (const Sizes &extents : shapes)
+      for (int n_inputs : {1, 2})
+        for (bool plain : {true, false}) {
+          if (api::emulated() && (d == TCU_UINT8 || d == TCU_BFLOAT16 || d == TCU_INT32 || (n_inputs > 1 && d != TCU_FLOAT16))) continue;  // as the others
+          std::vector<std::unique_ptr<Tensor>> inputs;
+          std::vector<tcu_tensor_t> views;
+          std::vector<oracle::Tensor> values;
+          for (int i = 0; i < n_inputs; ++i) {
+            inputs.push_back(std::make_unique<Tensor>(rng, d, extents, false, plain, Order::reversed));
+            inputs.back()->fill([&] { return double(support::pick(rng, 0, 50)); });
+            views.push_back(inputs.back()->view()), values.push_back(inputs.back()->values());
+          }
+          Tensor out(rng, d, extents, false, true);
+          const tcu_tensor_t o = out.view();
+          const auto f = [](const std::vector<double> &x) { return std::accumulate(x.begin(), x.end(), 0.0); };
+          tcu_options_t options = TCU_OPTIONS_INIT;
+          on_every_kernel("broadcast", out, oracle::map(extents, values, f), options, runs, inputs[0]->text(), [&](const tcu_options_t &with) {
+            return tcu_map(context(), &o, n_inputs > 1 ? add.handle : nullptr, n_inputs, views.data(), &with);
+          });
+        }
+  const auto names = kernels("broadcast");
+  CHECK(runs[size_t(std::find(names.begin(), names.end(), "broadcast.realigned") - names.begin())] >= (api::emulated() ? 20 : 90));
+}
+
 TEST_CASE("cuda: permuted tensors of up to seven modes on every kernel", "[cuda][broadcast]") {
   NEEDS_CUDA();
   Rng rng(7);

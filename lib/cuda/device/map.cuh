@@ -215,31 +215,36 @@ template <int V, unsigned kOnce = 0, class Inputs, class P, int N, class Index>
 TCU_DEVICE void look_ahead_at(Inputs inputs, const P &p, const Offsets<N, Index> &o, int mode, Index element) {
   look_ahead<V, 1, kOnce>(inputs, p, o, mode, element, Index(0), Index(1), 0);
 }
+// V neighbours, of 8 or 16 bytes, that begin `over` bytes after the first of two aligned words, which they lie in.
+template <int V, class T>
+TCU_DEVICE Raw<T, V> put_together(const Raw<T, V> &low, const Raw<T, V> &high, unsigned over) {
+  constexpr int n = V * int(sizeof(T)) / 4;
+  struct Two {
+    Raw<T, V> low, high;
+  };
+  const auto w = __builtin_bit_cast(Words<2 * n>, Two{low, high});
+  unsigned x[2 * n];
+#pragma unroll
+  for (int i = 0; i < 2 * n; ++i) x[i] = n == 4 && i + 2 < 2 * n && (over & 8) ? w.at[i + 2 < 2 * n ? i + 2 : i] : w.at[i];
+  Words<n> y;
+#pragma unroll
+  for (int i = 0; i < n; ++i) {
+    const unsigned one = over & 4 ? x[i + 1] : x[i], next = over & 4 ? x[i + 2] : x[i + 1];
+    y.at[i] = sizeof(T) == 4 ? one : funnel_right(one, next, over % 4 * 8);
+  }
+  return __builtin_bit_cast(Raw<T, V>, y);
+}
 // V neighbours wherever they begin: the two aligned words that they lie in, put together, where both are of the run that `before` elements
 // before the first and `after` from it on belong to, else one by one, as in short runs. (Of four elements and fewer two words are no gain.)
 template <int V, class T, class Index>
 TCU_DEVICE Raw<T, V> load_anywhere(const T *from, Index before, Index after) {
-  constexpr int kBytes = V * int(sizeof(T)), n = kBytes / 4;
+  constexpr int kBytes = V * int(sizeof(T));
   const unsigned over = unsigned(reinterpret_cast<uint64_t>(from)) % kBytes;
   if (over == 0) return Raw<T, V>::load(from);
   if constexpr (V >= 8) {
     const int skew = int(over / sizeof(T));
-    if (before + after >= kLongRun * V && before >= skew && after >= 2 * V - skew) {
-      struct Two {
-        Raw<T, V> low, high;
-      };
-      const auto w = __builtin_bit_cast(Words<2 * n>, Two{Raw<T, V>::load(from - skew), Raw<T, V>::load(from - skew + V)});
-      unsigned x[2 * n];
-#pragma unroll
-      for (int i = 0; i < 2 * n; ++i) x[i] = n == 4 && i + 2 < 2 * n && (over & 8) ? w.at[i + 2 < 2 * n ? i + 2 : i] : w.at[i];
-      Words<n> y;
-#pragma unroll
-      for (int i = 0; i < n; ++i) {
-        const unsigned low = over & 4 ? x[i + 1] : x[i], high = over & 4 ? x[i + 2] : x[i + 1];
-        y.at[i] = funnel_right(low, high, over % 4 * 8);
-      }
-      return __builtin_bit_cast(Raw<T, V>, y);
-    }
+    if (before + after >= kLongRun * V && before >= skew && after >= 2 * V - skew)
+      return put_together<V, T>(Raw<T, V>::load(from - skew), Raw<T, V>::load(from - skew + V), over);
   }
   Vec<T, V> e;
 #pragma unroll

@@ -1,6 +1,7 @@
 // A tile of a tensor as a box of modes, and the two ways through it: along out, and along an input that lies in another order.
 // (Hynninen and Lyakh 2017, "cuTT: A High-Performance Tensor Transpose Library for CUDA Compatible GPUs", 3.3.)
 #pragma once
+#include "device/intrinsics.cuh"
 #include "device/params.cuh"
 
 namespace tcu::cuda {
@@ -16,18 +17,20 @@ TCU_FN constexpr int permute_items(int vector, int bytes) { return vector > 1 ? 
 // How far apart an operand's neighbours along a mode are.
 TCU_FN constexpr int64_t distance(int64_t stride) { return stride < 0 ? -stride : stride == 0 ? kFar : stride; }
 
-// How many elements of each mode a tile has: all, some (of two modes at most) or one; and the input whose order is the other way. As one
-// number, which is the kernel's p.detail.
+// How many elements of each mode a tile has: all, some (of two modes at most) or one; and the input whose order is the other way. As two
+// numbers, which are the kernel's p.detail and p.groups.
 struct TileBox {
   int whole;            // a bit for each mode
   int cut[2], some[2];  // modes of which there are some, and how many; one that is whole where there are fewer such
   int guide;            // input
 
-  TCU_FN static TileBox of(int packed) {
-    return {packed & 0xff, {packed >> 8 & 7, packed >> 11 & 7}, {(packed >> 14 & 0xff) + 1, (packed >> 22 & 0xff) + 1}, packed >> 30 & 3};
+  template <class P>
+  TCU_FN static TileBox of(const P &p) {
+    return {p.detail & 0xff, {p.detail >> 8 & 7, p.detail >> 11 & 7}, {p.groups & 0xffff, p.groups >> 16}, p.detail >> 14 & 3};
   }
-  TCU_FN int packed() const {
-    return int(unsigned(whole | cut[0] << 8 | cut[1] << 11 | (some[0] - 1) << 14 | (some[1] - 1) << 22) | unsigned(guide) << 30);
+  template <class P>
+  TCU_FN void pack(P &p) const {
+    p.detail = whole | cut[0] << 8 | cut[1] << 11 | guide << 14, p.groups = some[0] | some[1] << 16;
   }
   TCU_FN bool is_whole(int mode) const { return (whole >> mode & 1) != 0; }
   TCU_FN int count(int mode, int64_t extent) const {
@@ -53,7 +56,7 @@ TCU_FN constexpr int column_skew(int pitch, int lanes, int vector, int least) {
   return vector == 1 ? 0 : (skew <= vector ? skew : 1) * bank / least;
 }
 
-// A row is a run of the fastest modes, as long as a block has threads for; neighbouring threads go along it.
+// A row is a run of the fastest modes; neighbouring threads go along it.
 struct TileWays {
   int count[kTileModes];              // elements, by mode
   int n;                              // modes with more than one
@@ -61,9 +64,10 @@ struct TileWays {
   int in_row[2], length[2], rows[2];  // the first of these are a row; its elements; rows
   int room;                           // elements in shared memory, where the tile stands as out goes through it
 
-  // extent(m), far(m): of mode m the extent, and the distance in the guide. vector: elements that a thread takes at once, by the way.
-  template <class Extent, class Far>
-  TCU_FN void find(const TileBox &box, int modes, const int (&vector)[2], int least, Extent extent, Far far) {
+  // extent(m), far(m): of mode m the extent, and the distance in the guide. most: elements of a row, by the way. follows(way, m, length): whether mode m
+  // is beside a row of so many elements, where it is to be.
+  template <class Extent, class Far, class Follows>
+  TCU_FN void find(const TileBox &box, int modes, const int (&most)[2], Extent extent, Far far, Follows follows) {
     n = 0;
     int all = 1;
     for (int m = 0; m < modes; ++m) {
@@ -78,22 +82,15 @@ struct TileWays {
       length[way] = 1, in_row[way] = 0;
       while (in_row[way] < n) {
         const int m = mode[way][in_row[way]];
-        if (length[way] * count[m] > kThreads * vector[way]) break;
+        if (length[way] * count[m] > most[way] || !follows(way, m, length[way])) break;
         length[way] *= count[m], ++in_row[way];
         if (!box.is_whole(m) || (way == 0 && in_row[0] < n && mode[0][in_row[0]] != m + 1)) break;  // what follows is not beside these
       }
       rows[way] = all / length[way];
     }
     int next = in_row[0];
-    for (int i = 0; i < n; ++i) {
-      bool is_in_row = false;
-      for (int k = 0; k < in_row[0]; ++k) is_in_row |= mode[0][k] == mode[1][i];
-      if (!is_in_row) mode[0][next++] = mode[1][i];
-    }
-    const int pitch = row_pitch(length[0], least), fast = mode[1][0];
-    room = pitch * rows[0];
-    if (in_row[0] < n && mode[0][in_row[0]] == fast)  // whose elements are rows
-      room += column_skew(pitch, length[1] / vector[1], vector[1], least) * (count[fast] / vector[1]) * (rows[0] / count[fast]);
+    for (int i = 0; i < n; ++i)
+      if (!is_in_row(0, mode[1][i])) mode[0][next++] = mode[1][i];
     // The guide's rows in the order in which they lie along out's.
     next = in_row[1];
     int others[kTileModes], n_others = 0;
@@ -104,19 +101,31 @@ struct TileWays {
     for (int i = 0; i < n_others; ++i)
       if (others[i] >= 0) mode[1][next++] = others[i];
   }
+  TCU_FN bool is_in_row(int way, int m) const {
+    for (int k = 0; k < in_row[way]; ++k)
+      if (mode[way][k] == m) return true;
+    return false;
+  }
+  // Room where rows are row_pitch apart, and skewed (column_skew) for vectors of so many elements along the guide.
+  TCU_FN void set_room(int vector, int least) {
+    const int pitch = row_pitch(length[0], least), fast = mode[1][0];
+    room = pitch * rows[0];
+    if (in_row[0] < n && mode[0][in_row[0]] == fast)  // whose elements are rows
+      room += column_skew(pitch, length[1] / vector, vector, least) * (count[fast] / vector) * (rows[0] / count[fast]);
+  }
 };
 
 // The same as the host hands it to the kernel: p.split, p.chunk and p.lanes.
 struct PackedWays {
   int64_t orders;  // modes, four bits each: along out, and from bit 32 along the guide
-  int64_t sizes;   // from the lowest bit: n, in_row (4 bits each), length (13), rows (9)
+  int64_t sizes;   // from the lowest bit: n, in_row (4 bits each), length (13), rows (12)
   int32_t room;
 
   TCU_FN static PackedWays of(const TileWays &w) {
     PackedWays to{0, w.n, w.room};
     for (int way = 0; way < 2; ++way) {
       for (int k = 0; k < w.n; ++k) to.orders |= int64_t(w.mode[way][k]) << (32 * way + 4 * k);
-      to.sizes |= int64_t(w.in_row[way]) << (4 + 4 * way) | int64_t(w.length[way]) << (12 + 13 * way) | int64_t(w.rows[way]) << (38 + 9 * way);
+      to.sizes |= int64_t(w.in_row[way]) << (4 + 4 * way) | int64_t(w.length[way]) << (12 + 13 * way) | int64_t(w.rows[way]) << (38 + 12 * way);
     }
     return to;
   }
@@ -124,8 +133,71 @@ struct PackedWays {
   TCU_FN int n() const { return int(sizes & 15); }
   TCU_FN int in_row(int way) const { return int(sizes >> (4 + 4 * way) & 15); }
   TCU_FN int length(int way) const { return int(sizes >> (12 + 13 * way) & 0x1fff); }
-  TCU_FN int rows(int way) const { return int(sizes >> (38 + 9 * way) & 0x1ff); }
+  TCU_FN int rows(int way) const { return int(sizes >> (38 + 12 * way) & 0xfff); }
 };
+
+#if defined(TCU_KERNELS)
+// Into how many tiles the two modes that are cut are, which a block finds once; thread t calls set for cut t / 32 - 1.
+template <class Index>
+struct TileCuts {
+  Index tiles[2];
+  Divisor by_tiles[2];  // of 32 bits
+
+  template <class P>
+  TCU_DEVICE void set(const P &p, const TileBox &box, int t) {
+    if (t != 32 && t != 64) return;
+    const int c = t / 32 - 1;
+    tiles[c] = box.tiles(c, Index(p.mode[box.cut[c]].extent));
+    if constexpr (sizeof(Index) == 4) by_tiles[c] = divisor_of(uint32_t(tiles[c]));
+  }
+  // All tiles of a problem.
+  template <class P>
+  TCU_DEVICE Index all(const P &p, const TileBox &box) const {
+    Index n = 1;
+#pragma unroll 1
+    for (int m = 0; m < p.n_kept; ++m)
+      n *= box.is_whole(m) ? 1 : m == box.cut[0] ? tiles[0] : m == box.cut[1] ? tiles[1] : Index(p.mode[m].extent);
+    return n;
+  }
+  // Where along cut c tile number `tile` begins; what it is the number of along all others.
+  TCU_DEVICE Index first(const TileBox &box, int c, Index &tile) const {
+    Index q;
+    if constexpr (sizeof(Index) == 4) q = divide(tile, by_tiles[c]);
+    else q = tile / tiles[c];
+    const Index first = (tile - q * tiles[c]) * box.some[c];
+    tile = q;
+    return first;
+  }
+};
+
+// W elements of each of G rows that are beside each other in shared memory, to it from `byte` on: those of number w to column[w], in units of `unit` bytes. Of
+// several rows what lies in a word is turned in registers.
+template <class T, int W, int G>
+TCU_DEVICE void put_columns(const SharedElements &tile, int byte, const int (&column)[W], int unit, const Raw<T, W> (&x)[G]) {
+  if constexpr (G == 1) {
+    const Vec<T, W> e = x[0].get();
+#pragma unroll
+    for (int w = 0; w < W; ++w) tile.put(byte + column[w] * unit, e.at[w]);
+  } else {
+    constexpr int kWords = (W + G - 1) / G;
+    Words<kWords> rows[G];
+#pragma unroll
+    for (int g = 0; g < G; ++g) rows[g] = words_of(x[g].get());
+#pragma unroll
+    for (int i = 0; i < kWords; ++i) {
+      unsigned of[G];
+#pragma unroll
+      for (int g = 0; g < G; ++g) of[g] = rows[g].at[i];
+      Words<G> columns;
+      if constexpr (G == 2) columns = turn_halves(of);
+      else columns = turn_bytes(of);
+#pragma unroll
+      for (int g = 0; g < G; ++g)
+        if (i * G + g < W) tile.put(byte + column[i * G + g] * unit, columns.at[g]);
+    }
+  }
+}
+#endif
 
 // Bytes of one input's part of a tile in shared memory.
 TCU_FN constexpr int tile_part_bytes(int room, int element) { return (room * element + 15) / 16 * 16; }

@@ -36,8 +36,7 @@ struct broadcast_permute {
   struct Shared {
     int count[kTileModes], place[kTileModes];  // of a mode: elements, and from one to the next in shared memory
     int skewed, skew;                          // the mode of which every W elements lie further on, by so much; -1 if there is none
-    Index tiles[2];                            // along the modes that are cut
-    Divisor by_tiles[2];                       // of 32 bits
+    TileCuts<Index> cuts;
     Row rows[N + 1][kTileRows];                // out's, and every input's by the way that it is gone through
   };
   struct Way {  // a thread's
@@ -89,11 +88,7 @@ struct broadcast_permute {
         if (m == shared.skewed) step += shared.count[m] / W * shared.skew;
       }
     }
-    if (t == 32 || t == 64) {  // meanwhile
-      const int c = t / 32 - 1;
-      shared.tiles[c] = box.tiles(c, Index(p.mode[box.cut[c]].extent));
-      if constexpr (sizeof(Index) == 4) shared.by_tiles[c] = divisor_of(uint32_t(shared.tiles[c]));
-    }
+    shared.cuts.set(p, box, t);  // meanwhile
     __syncthreads();
     Thread thread;
 #pragma unroll
@@ -139,32 +134,6 @@ struct broadcast_permute {
       thread.column[w] = (w < end ? start + place_of(shared, m, at + w) : next + place_of(shared, m, w - end)) * kUnit;
   }
 
-  // W elements of rows that are beside each other, to shared memory from there on.
-  template <class T, int G>
-  TCU_DEVICE static void put(const SharedElements &tile, int byte, const Thread &thread, const Raw<T, W> (&x)[G]) {
-    if constexpr (G == 1) {
-      const Vec<T, W> e = x[0].get();
-#pragma unroll
-      for (int w = 0; w < W; ++w) tile.put(byte + thread.column[w] * (int(sizeof(T)) / kUnit), e.at[w]);
-    } else {
-      constexpr int kWords = (W + G - 1) / G;
-      Words<kWords> rows[G];
-#pragma unroll
-      for (int g = 0; g < G; ++g) rows[g] = words_of(x[g].get());
-#pragma unroll
-      for (int i = 0; i < kWords; ++i) {
-        unsigned of[G];
-#pragma unroll
-        for (int g = 0; g < G; ++g) of[g] = rows[g].at[i];
-        Words<G> columns;
-        if constexpr (G == 2) columns = turn_halves(of);
-        else columns = turn_bytes(of);
-#pragma unroll
-        for (int g = 0; g < G; ++g)
-          if (i * G + g < W) tile.put(byte + thread.column[i * G + g] * (int(sizeof(T)) / kUnit), columns.at[g]);
-      }
-    }
-  }
   // What the turned inputs have of a tile, to shared memory, one input after another.
   template <int I, class P>
   TCU_DEVICE static void turn(Types<>, const P &, const Offsets<N, Index> &, const Thread &, const Shared &, unsigned, SharedElements) {}
@@ -196,7 +165,7 @@ struct broadcast_permute {
         }
 #pragma unroll
         for (int k = 0; k < kItems; ++k)
-          if (there[k]) put(tile, place[k] * int(sizeof(T)), thread, x[k]);
+          if (there[k]) put_columns(tile, place[k] * int(sizeof(T)), thread.column, int(sizeof(T)) / kUnit, x[k]);
       }
       tile = tile.beyond(tile_part_bytes(ways_of(p).room, int(sizeof(T))));
     }
@@ -233,14 +202,9 @@ struct broadcast_permute {
 #pragma unroll
     for (int c = 0; c < 2; ++c) {
       const auto &mode = p.mode[box.cut[c]];
-      const Index tiles = shared.tiles[c];
-      Index q;
-      if constexpr (sizeof(Index) == 4) q = divide(tile, shared.by_tiles[c]);
-      else q = tile / tiles;
-      const Index first = (tile - q * tiles) * box.some[c], beyond = Index(mode.extent) - first;
+      const Index first = shared.cuts.first(box, c, tile), beyond = Index(mode.extent) - first;
       advance(o, mode, first);
       left += along_cut(c, unsigned(beyond < kTileCut ? beyond : Index(kTileCut)) - 1);
-      tile = q;
     }
 #pragma unroll 1
     for (int m = 1; m < p.n_kept; ++m)
@@ -248,22 +212,13 @@ struct broadcast_permute {
     return left;
   }
   template <class P>
-  TCU_DEVICE static Index tiles(const P &p, const TileBox &box, const Shared &shared) {
-    Index n = 1;
-#pragma unroll 1
-    for (int m = 0; m < p.n_kept; ++m)
-      n *= box.is_whole(m) ? 1 : m == box.cut[0] ? shared.tiles[0] : m == box.cut[1] ? shared.tiles[1] : Index(p.mode[m].extent);
-    return n;
-  }
-
-  template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_DYNAMIC_SHARED(char, elements);
     TCU_SHARED(Shared, shared, 1);
     const SharedElements turned(elements);
-    const TileBox box = TileBox::of(p.detail);
+    const TileBox box = TileBox::of(p);
     const Thread thread = begin(p, box, ways_of(p), shared[0]);
-    const Index n = tiles(p, box, shared[0]);
+    const Index n = shared[0].cuts.all(p, box);
     await_turn();
 #pragma unroll 1
     for (Index tile = blockIdx.x; tile < n; tile += gridDim.x) {
@@ -397,7 +352,8 @@ struct BroadcastPermute : PermuteBox {
     const Chosen chosen = choose(p);
     c.block = kThreads, c.vector = chosen.vector[0], c.variant = 2 * chosen.vector[1] + chosen.beside;
     const PackedWays ways = PackedWays::of(chosen.ways);
-    c.detail = chosen.box.packed(), c.split = ways.orders, c.chunk = ways.sizes, c.lanes = ways.room;
+    chosen.box.pack(c);
+    c.split = ways.orders, c.chunk = ways.sizes, c.lanes = ways.room;
     for (int k = 1; k <= p.n_inputs; ++k)
       if (is_turned(p, g, k)) c.shared_bytes += tile_part_bytes(chosen.ways.room, bytes_of(p.dtype(k)));
     int64_t tiles = 1;

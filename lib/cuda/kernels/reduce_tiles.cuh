@@ -459,8 +459,8 @@ struct ReduceTiles {
     const bool little = is_little(p), several = p.modes.size() >= 4 && !s.skewed && s.turns * s.cells <= 2600;
     const bool long_sums = p.modes.size() >= 3 && p.reduced() >= 1350 && tile_bytes(s) >= kRoom / 8;
     if (little && p.modes.size() == 2 && p.modes[1].extent >= 1900) return true;
-    const auto accepts = little || several || long_sums ? row_without(Family::reduce, suits, p, d).accepts : nullptr;
-    return ((little || several) && accepts == ReduceSplit::accepts) || (long_sums && accepts == ReduceGeneral::accepts);
+    const auto other = little || several || long_sums ? row_without(Family::reduce, accepts, p, d).accepts : nullptr;
+    return ((little || several) && other == ReduceSplit::accepts) || (long_sums && other == ReduceGeneral::accepts);
   }
   static bool is_little(const Problem &p) {
     if (p.n_inputs != 1 || p.bytes() > 3 << 20 || !is_dense(p, 1)) return false;
