@@ -32,12 +32,18 @@ struct PermuteBox {
   static int guide(const Problem &p) {
     const auto moves = [&](int k) { return p.modes[0].stride[k] != 0; };
     for (int k = 1; k <= p.n_inputs; ++k)
-      if (moves(k) && order(p, k).mode[0] != 0) return k;
+      if (moves(k) && closest(p, k) != 0) return k;
     for (int k = 1; k <= p.n_inputs; ++k) {
-      const bool few = p.modes[0].extent * bytes_of(p.dtype(k)) < kSector;
-      if (const Order o = order(p, k); moves(k) && few && o.n > 1 && o.mode[1] > 1) return k;
+      if (!moves(k) || p.modes[0].extent * bytes_of(p.dtype(k)) >= kSector) continue;
+      if (const Order o = order(p, k); o.n > 1 && o.mode[1] > 1) return k;
     }
     return 0;
+  }
+  static int closest(const Problem &p, int k) {  // order(p, k).mode[0], where there is one
+    int closest = 0;
+    for (int m = 1; m < p.modes.size(); ++m)
+      if (far(p, m, k) < far(p, closest, k)) closest = m;
+    return closest;
   }
   // Whether input k is read along the guide's rows.
   static bool is_turned(const Problem &p, int g, int k) { return k == g || (jumps(p, k) && far(p, order(p, g).mode[0], k) == 1); }

@@ -251,7 +251,8 @@ struct BroadcastSliding {
   // reads next is in a line that it has just read. Of ten random problems of 500,000 elements and more it was faster than what was
   // chosen before in nine, 0.50 to 0.98 of the time, and as fast in one (H100 and H200).
   static bool turns(const Problem &p, const Device &d) {
-    if (p.kept() < 500000) return false;
+    const auto &apart = p.modes[0].stride;
+    if (p.kept() < 500000 || std::none_of(apart + 1, apart + 1 + p.n_inputs, [](int64_t stride) { return stride > 1; })) return false;
     const Slide s = chosen(p, d);
     const Mode &m = p.modes[s.mode];
     if (s.mode == 0 || s.lanes < sliding_places(kShared) || m.extent < 16) return false;
