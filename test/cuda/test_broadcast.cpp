@@ -131,7 +131,8 @@ TEST_CASE("cuda: reversed tensors whose rows are no whole vectors, on every kern
     for (const Sizes &extents : shapes)
       for (int n_inputs : {1, 2})
         for (bool plain : {true, false}) {
-          if (api::emulated() && (d == TCU_UINT8 || d == TCU_BFLOAT16 || d == TCU_INT32 || (n_inputs > 1 && d != TCU_FLOAT16))) continue;  // as the others
+          if (api::emulated() && (d == TCU_UINT8 || d == TCU_BFLOAT16 || d == TCU_INT32)) continue;  // as the others
+          if (api::emulated() && n_inputs > 1 && (d != TCU_FLOAT16 || extents != shapes[0])) continue;  // compiled as it runs
           std::vector<std::unique_ptr<Tensor>> inputs;
           std::vector<tcu_tensor_t> views;
           std::vector<oracle::Tensor> values;

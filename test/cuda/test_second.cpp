@@ -135,6 +135,7 @@ TEST_CASE("cuda: two, three and four results of maps on every kernel", "[cuda][b
     bool plain;
     Order last;
     int times;
+    bool both = false;  // whether the first input's are in that order, too
   } shapes[] = {
       {{30011}, {{30011}, {30011}}, true, Order::first, 12},       // broadcast.flat, where all begin alike
       {{31, 257}, {{31, 257}, {31, 1}}, true, Order::first, 2},    // rows that are no whole vectors
@@ -143,6 +144,7 @@ TEST_CASE("cuda: two, three and four results of maps on every kernel", "[cuda][b
       {{64, 257}, {{64, 257}, {1, 257}}, true, Order::first, 2},   // rows that are
       {{128, 96}, {{128, 1}, {128, 96}}, true, Order::first, 2},
       {{130, 65}, {{130, 65}, {130, 65}}, true, Order::reversed, 2},   // transposed
+      {{33, 65}, {{33, 65}, {33, 65}}, true, Order::reversed, 2, true},
       {{272, 3}, {{272, 3}, {272, 3}}, true, Order::reversed, 2},      // pixels of three channels to planes
       {{3, 272}, {{3, 272}, {3, 272}}, true, Order::reversed, 2},      // and back
       {{65, 3, 33}, {{65, 3, 33}, {65, 1, 33}}, false, Order::first, 6},
@@ -151,7 +153,7 @@ TEST_CASE("cuda: two, three and four results of maps on every kernel", "[cuda][b
   for (const auto &shape : shapes)
     for (int i = 0; i < (api::emulated() ? (shape.times + 1) / 2 : repeats(4 * shape.times)); ++i) {
       const auto &type = types[size_t(support::pick(rng, 0, 2))];
-      Tensor x(rng, type[0], shape.in[0], false, shape.plain), y(rng, type[0], shape.in[1], false, shape.plain, shape.last);
+      Tensor x(rng, type[0], shape.in[0], false, shape.plain, shape.both ? shape.last : Order::first), y(rng, type[0], shape.in[1], false, shape.plain, shape.last);
       Tensor out(rng, type[0], shape.out, false, shape.plain);
       for (Tensor *t : {&x, &y}) t->fill([&] { return double(support::pick(rng, -4, 4)); });
       out.fill([] { return 99.0; });
