@@ -99,8 +99,7 @@ struct PermuteBox {
             c.box = {}, c.box.guide = g - 1, c.vector[0] = 1 << v, c.vector[1] = 1 << w;
             take(p, c.box, cuts, orders[0], along, c.vector[0]);
             take(p, c.box, cuts, orders[1], across, c.vector[1]);
-            for (; cuts < 2; ++cuts)
-              for (c.box.some[cuts] = 1; c.box.cut[cuts] + 1 < n && !c.box.is_whole(c.box.cut[cuts]);) ++c.box.cut[cuts];
+            fill_cuts(c.box, cuts, n);
             if (fits(p, c, turned, least) && (c.speed = speed(p, c, least)) > best.speed) best = c;
           }
       }
@@ -124,6 +123,25 @@ struct PermuteBox {
       }
       box.whole |= 1 << m, length *= e;
     }
+  }
+  // Of fewer modes that are cut than two the others are one that is whole, or the last one.
+  static void fill_cuts(TileBox &box, int cuts, int n_modes) {
+    for (; cuts < 2; ++cuts)
+      for (box.some[cuts] = 1; box.cut[cuts] + 1 < n_modes && !box.is_whole(box.cut[cuts]);) ++box.cut[cuts];
+  }
+  static int64_t tiles(const Problem &p, const TileBox &box) {
+    int64_t tiles = 1;
+    for (int m = 0; m < p.modes.size(); ++m) tiles *= ceil_div(p.modes[m].extent, box.count(m, p.modes[m].extent));
+    return tiles;
+  }
+  // Elements of a tile of so many, on the average, that are of no other.
+  static double elements_there(const Problem &p, const TileBox &box, int64_t all) {
+    double there = double(all);
+    for (int i = 0; i < 2; ++i) {
+      const int64_t e = p.modes[box.cut[i]].extent;
+      if (!box.is_whole(box.cut[i])) there *= double(e) / double(box.tiles(i, e) * box.some[i]);
+    }
+    return there;
   }
   static bool fits(const Problem &p, Chosen &c, int turned, int least) {
     int64_t all = turned;
@@ -189,11 +207,7 @@ struct PermuteBox {
     int widest = 1;
     for (int k = 1; k <= p.n_inputs; ++k) widest = std::max(widest, bytes_of(p.dtype(k)));
     const int64_t all = int64_t(w.length[0]) * w.rows[0];
-    double there = double(all);  // elements of a tile, on the average
-    for (int i = 0; i < 2; ++i) {
-      const int64_t e = p.modes[c.box.cut[i]].extent, tiles = c.box.tiles(i, e);
-      if (!c.box.is_whole(c.box.cut[i])) there *= double(e) / double(tiles * c.box.some[i]);
-    }
+    const double there = elements_there(p, c.box, all);
     double time = 630 + 0.12 * double(all);  // ns
     for (int way = 0; way < 2; ++way) {
       const int v = c.vector[way], together = way == 1 && c.beside ? 4 / least : 1, items = permute_items(v, widest) / together;

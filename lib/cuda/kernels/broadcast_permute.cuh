@@ -356,9 +356,7 @@ struct BroadcastPermute : PermuteBox {
     c.split = ways.orders, c.chunk = ways.sizes, c.lanes = ways.room;
     for (int k = 1; k <= p.n_inputs; ++k)
       if (is_turned(p, g, k)) c.shared_bytes += tile_part_bytes(chosen.ways.room, bytes_of(p.dtype(k)));
-    int64_t tiles = 1;
-    for (int m = 0; m < p.modes.size(); ++m) tiles *= ceil_div(p.modes[m].extent, chosen.box.count(m, p.modes[m].extent));
-    c.grid = persistent_grid("broadcast.permute", p, d, tiles);
+    c.grid = persistent_grid("broadcast.permute", p, d, tiles(p, chosen.box));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {

@@ -333,7 +333,7 @@ struct BroadcastRealigned : PermuteBox {
     const int g = guide(p), along = order(p, g).mode[0];
     for (int k = 1; k <= p.n_inputs; ++k)
       if (bytes_of(p.dtype(k)) != bytes_of(p.out) || !is_turned(p, g, k) || p.modes[along].stride[k] != 1) return false;
-    return choose(p).speed > 0;
+    return choose(p, true).speed > 0;
   }
   // By the bytes of an element: of a problem, and of what tiles promise, the least; and of tiles where out's neighbours lie in the lines that its rows read.
   struct Least {
@@ -366,7 +366,8 @@ struct BroadcastRealigned : PermuteBox {
     int bytes = 0;     // of shared memory
     double speed = 0;  // elements that a multiprocessor makes in a nanosecond
   };
-  static Chosen choose(const Problem &p) {
+  // Of tiles with runs of so many elements the one that should take the least time; any: the first that there is.
+  static Chosen choose(const Problem &p, bool any = false) {
     const int g = guide(p), n = p.modes.size(), vector = 16 / bytes_of(p.out);
     const Order orders[] = {order(p, 0), order(p, g)};
     Chosen best;
@@ -377,10 +378,10 @@ struct BroadcastRealigned : PermuteBox {
         c.box = {}, c.box.guide = g - 1;
         take(p, c.box, cuts, orders[0], along, 1, kMostInRow);
         take(p, c.box, cuts, orders[1], across, 1, kMostInRow);
-        for (; cuts < 2; ++cuts)
-          for (c.box.some[cuts] = 1; c.box.cut[cuts] + 1 < n && !c.box.is_whole(c.box.cut[cuts]);) ++c.box.cut[cuts];
+        fill_cuts(c.box, cuts, n);
         for (const int most : {kThreads * vector, kMostInRow})
           if (fits(p, c, most) && (c.speed = speed(p, c)) > best.speed) best = c;
+        if (any && best.speed > 0) return best;
       }
     return best;
   }
@@ -402,7 +403,7 @@ struct BroadcastRealigned : PermuteBox {
       if (w.length[way] < vector || w.rows[way] > kMostRows) return false;
     int columns = 1;
     for (int k = 0; k < w.in_row[1]; ++k) columns *= w.is_in_row(0, w.mode[1][k]) ? 1 : w.count[w.mode[1][k]];
-    c.whole = has_vectors(p, c, 0, 0, vector), c.beside = bytes < 4 && has_words(p, c, 4 / bytes);
+    c.whole = has_vectors(p, c, 0, 0, vector), c.beside = bytes < 4 && has_words(c, 4 / bytes);
     w.room = RealignedLayout::of(c.whole, bytes, w.length[0], columns).part * (w.rows[0] / columns) + 4 / bytes;  // a word more is read
     const int row = p.index_bits == 32 ? 8 : 16;
     c.bytes = p.n_inputs * tile_part_bytes(w.room, bytes) + (w.rows[0] + p.n_inputs * w.rows[1]) * row;
@@ -420,7 +421,7 @@ struct BroadcastRealigned : PermuteBox {
     return w.length[way] % v == 0 && runs_aligned(p, within, k, v);
   }
   // Whether so many of the guide's rows, one after another, are a word in shared memory; but at their end, where a row of out's ends.
-  static bool has_words(const Problem &p, const Chosen &c, int together) {
+  static bool has_words(const Chosen &c, int together) {
     const TileWays &w = c.ways;
     int run = 1;
     for (int k = 0; k < w.in_row[0] && !w.is_in_row(1, w.mode[0][k]); ++k) run *= w.count[w.mode[0][k]];
@@ -432,17 +433,12 @@ struct BroadcastRealigned : PermuteBox {
     const TileWays &w = c.ways;
     const int bytes = bytes_of(p.out), vector = 16 / bytes, together = c.beside ? 4 / bytes : 1, items = 4 / together, n = p.n_inputs;
     const int64_t all = int64_t(w.length[0]) * w.rows[0];
-    double there = double(all);  // elements of a tile that no other has
-    for (int i = 0; i < 2; ++i) {
-      const int64_t e = p.modes[c.box.cut[i]].extent;
-      if (!c.box.is_whole(c.box.cut[i])) there *= double(e) / double(c.box.tiles(i, e) * c.box.some[i]);
-    }
     const int abreast = int(ceil_div(ceil_div(w.length[1], vector), 4)), at_once = kThreads / 32 / abreast * 8 * together;
     const double turns = double(ceil_div(w.rows[1], at_once * items) * items * together);
     double time = 0.011 * double(all * bytes * (n + 1)) + n * ((has_vectors(p, c, 1, c.box.guide + 1, vector) ? 0 : 1.0) * w.rows[1] + 42 * turns);  // ns
     if (c.whole) time += 141 * double(ceil_div(all / vector, kThreads)) + 1.0 * w.rows[0];
     else time += double(ceil_div(w.rows[0], kThreads / 32)) * (124 + 15 * double(ceil_div(int64_t(w.length[0]) * bytes / 4 + 8, 32)));
-    return there / time;
+    return elements_there(p, c.box, all) / time;
   }
 
   static LaunchConfig configure(const Problem &p, const Device &d) {
@@ -452,9 +448,7 @@ struct BroadcastRealigned : PermuteBox {
     c.block = kThreads, c.variant = 2 * chosen.whole + chosen.beside, c.shared_bytes = chosen.bytes;
     chosen.box.pack(c);
     c.split = ways.orders, c.chunk = ways.sizes, c.lanes = ways.room;
-    int64_t tiles = 1;
-    for (int m = 0; m < p.modes.size(); ++m) tiles *= ceil_div(p.modes[m].extent, chosen.box.count(m, p.modes[m].extent));
-    c.grid = persistent_grid("broadcast.realigned", p, d, tiles);
+    c.grid = persistent_grid("broadcast.realigned", p, d, tiles(p, chosen.box));
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
