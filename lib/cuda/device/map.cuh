@@ -294,23 +294,36 @@ TCU_DEVICE bool whole_vectors(Inputs, const P &p, const Offsets<N, Index> &o, in
   return find_accesses<V>(Inputs{}, p, o, mode, Index(0), first, last) == 0;
 }
 
+template <int V, class Post, class P>
+TCU_DEVICE void scale(const P &p, Vec<Post, V> &r) {
+  if (!p.scales()) return;
+#pragma unroll
+  for (int v = 0; v < V; ++v) r.at[v] = m::mul(p.alpha.template as<Post>(), r.at[v]);
+}
+template <int V, class Out, class Post>
+TCU_DEVICE void store_converted(Out *to, const Vec<Post, V> &r) {
+  Vec<Out, V> y;
+#pragma unroll
+  for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Out>(r.at[v]);
+  store_vector(to, y);
+}
 // out = alpha * value + beta * out and the cast to what is stored, for V neighbours or one element.
 template <int V, class Out, class Post, class P>
 TCU_DEVICE void store(const P &p, Out *to, Vec<Post, V> r) {
-  if (p.scales()) {
-#pragma unroll
-    for (int v = 0; v < V; ++v) r.at[v] = m::mul(p.alpha.template as<Post>(), r.at[v]);
-  }
+  scale(p, r);
   if (p.reads_out()) {
     const auto old = __builtin_bit_cast(Vec<Out, V>, *reinterpret_cast<const word_t<Out, V> *>(to));
 #pragma unroll
     for (int v = 0; v < V; ++v)
       r.at[v] = m::add(r.at[v], m::mul(p.beta.template as<Post>(), tcu::convert<Post>(old.at[v])));
   }
-  Vec<Out, V> y;
-#pragma unroll
-  for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Out>(r.at[v]);
-  store_vector(to, y);
+  store_converted(to, r);
+}
+// The same where out is known not to be read: in a loop the compiler asks for every element.
+template <int V, class Out, class Post, class P>
+TCU_DEVICE void overwrite(const P &p, Out *to, Vec<Post, V> r) {
+  scale(p, r);
+  store_converted(to, r);
 }
 template <class Out, class Post, class P, class Index>
 TCU_DEVICE void store_one(const P &p, Index offset, Post value) {

@@ -63,8 +63,9 @@ struct scan_columns {
   static constexpr int kResident = 4;  // of kThreads; of kColumnBlock twice as many
   static constexpr int kWarps = kBlock / 32;
   using AwaitsTurn = scan_columns;
-  // Of bytes one by one, which are many steps, a thread reads so many before it writes the first (0.9 of the time; of wider ones no gain).
-  static constexpr int kAhead = V == 1 && largest_of<Inputs>::bytes == 1 && sizeof(State) == 4 ? 16 : 1;
+  // Of columns one by one a thread reads so many steps before it writes the first: of bytes, which are many steps, 0.9 of the time, of halves 0.9 to 1
+  // (H200). Of vectors more would be too many registers (float16 1.05).
+  static constexpr int kAhead = V > 1 || sizeof(State) > 4 ? 1 : largest_of<Inputs>::bytes == 1 ? 16 : 8;
   static constexpr int kSteps = sizeof(State) > 4 ? 2 : 4;  // of a thread at once: what is spilled goes to the L2 cache, a tenth of the time
 
   // What comes before every tile, in `each` columns (a power of two) from `first_column` on. Threads lie across the columns; what is
@@ -238,7 +239,7 @@ struct scan_columns {
             const State next = F::combine(acc[v], e[v]);
             r.at[v] = exclusive ? F::before(p, acc[v], e[v]) : F::value(next), acc[v] = next;
           }
-          store(p, out, r);
+          overwrite(p, out, r);
           out += apart;
         };
         int row = from;
