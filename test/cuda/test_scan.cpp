@@ -172,6 +172,9 @@ TEST_CASE("cuda: scans of lines side by side, on every kernel", "[cuda][scan]") 
   for (const Sizes &extents : {Sizes{191, emulated ? 70 : 300}, emulated ? Sizes{101, 14, 9} : Sizes{101, 60, 40}})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 1, true, runs); });
   run_case(rng, cases[0], emulated ? Sizes{301, 70, 9} : Sizes{301, 720, 28}, 1, true, runs);
+  // many strips of several tiles: of very long rows, and of whole rows
+  for (const Sizes &extents : {emulated ? Sizes{4200, 24} : Sizes{66000, 130}, emulated ? Sizes{128, 40, 34} : Sizes{128, 130, 520}})
+    for (const Case &c : {cases[0], cases[1]}) run_case(rng, c, extents, 1, true, runs);
   report_of("scan", runs, {"scan.short", "scan.columns", "scan.general"});
 }
 
