@@ -267,7 +267,7 @@ void stay_along(Rng &rng, const Sizes &extents, const std::vector<Sizes> &of, co
   });
   tcu_options_t options = TCU_OPTIONS_INIT;
   tcu_scalar_t alpha{}, beta{};
-  if (to == TCU_FLOAT32 && support::chance(rng, 30)) {
+  if ((to == TCU_FLOAT32 || to == TCU_FLOAT16) && support::chance(rng, 30)) {
     const auto old = oracle::map(extents, {out.values()});
     for (size_t i = 0; i < expected.size(); ++i) expected[i] = 2 * expected[i] - old[i];
     alpha.f = 2, beta.f = -1, options.alpha = &alpha, options.beta = &beta;
@@ -367,9 +367,16 @@ TEST_CASE("cuda: broadcasts in vectors: rows that are none, and inputs that are 
   for (tcu_dtype_t d : types)
     for_cases(rng, rows, [&](const Case &c) { stay_along(rng, c.out, c.in, {d}, d, true, runs); });
   // several steps of periods: as many as leave each multiprocessor some blocks
-  const int64_t many = api::emulated() ? 70 : 1200;
-  stay_along(rng, {4099, many}, {{4099, many}, {4099}}, {TCU_FLOAT16}, TCU_FLOAT16, true, runs);
-  stay_along(rng, {4099, many}, {{4099}, {1, many}}, {TCU_FLOAT16}, TCU_FLOAT16, true, runs);
+  const int64_t many = api::emulated() ? 70 : 1200, rows_of_few = 300 * many;
+  const Case tall[] = {
+      {{4099, many}, {{4099, many}, {4099}}},
+      {{4099, many}, {{4099}, {1, many}}},
+      {{11, rows_of_few}, {{11}, {1, rows_of_few}}},
+      {{17, rows_of_few}, {{17, rows_of_few}, {1, rows_of_few}, {17}, {17}}},  // as layers are normalized
+      {{20, rows_of_few}, {{20, rows_of_few}, {1, rows_of_few}, {20}, {20}}},  // rows of half vectors
+      {{24, rows_of_few}, {{24, rows_of_few}, {24}, {24}}},
+  };
+  for (tcu_dtype_t d : {TCU_FLOAT16, TCU_INT8}) for_cases(rng, tall, [&](const Case &c) { stay_along(rng, c.out, c.in, {d}, d, true, runs); });
 
   const Expr add({input(0), input(1), op(TCU_OP_ADD)});
   const oracle::Function sum = [](const std::vector<double> &x) { return x[0] + x[1]; };

@@ -205,6 +205,9 @@ TEST_CASE("cuda: scans of lines that lie apart, on every kernel", "[cuda][scan]"
       for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 0, true, runs, gap); });
       run_case(rng, support::one_of(rng, narrow), extents, 0, true, runs, gap);
     }
+  // what a block copies at a time is whole lines, to an output that begins anywhere
+  for (const Sizes &extents : {Sizes{16, 700}, {8, 1100}})
+    for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, extents, 0, false, runs, 1); });
   report_of("scan", runs, {"scan.tiles", "scan.lines", "scan.general"});
 }
 
@@ -223,7 +226,7 @@ TEST_CASE("cuda: scans of inputs that lie across out, on every kernel", "[cuda][
   report_of("scan", runs, {"scan.turned", "scan.copied"});
 }
 
-// 1250, and 60 on the emulated library; TCU_TEST_SCALE=800: 10,000, more than seven minutes on an H100; TCU_TEST_SEED: others. Mostly
+// 1250, and 18 on the emulated library; TCU_TEST_SCALE=800: 10,000, more than seven minutes on an H100; TCU_TEST_SEED: others. Mostly
 // small ones; what has to be compiled is one in ten on a GPU, and none on the emulated library.
 TEST_CASE("cuda: many random scans on every kernel", "[cuda][scan]") {
   NEEDS_CUDA();

@@ -582,7 +582,7 @@ TEST_CASE("rows: scans along a mode whose lines lie side by side, of several inp
   CHECK(row(DType::f16, {140, 420, 900}, 1) == "scan.columns");
 }
 
-TEST_CASE("rows: broadcasts in rows that are whole numbers of half a vector") {
+TEST_CASE("rows: broadcasts in rows that are no whole vectors, but halves, or not even those") {
   const auto row = [](DType d, const Sizes &out, const std::vector<std::pair<Sizes, Sizes>> &inputs) {
     Call call;
     call.tensor(d, out);
@@ -592,15 +592,25 @@ TEST_CASE("rows: broadcasts in rows that are whole numbers of half a vector") {
   constexpr int64_t n = 500000;
   CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{100, 1}, {}}}) == "broadcast.dense");  // one that the caches hold
   CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{1, n}, {}}}) == "broadcast.dense");
-  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{100, 1}, {}}, {{100, 1}, {}}}) == "broadcast.general");
+  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{100, 1}, {}}, {{100, 1}, {}}}) == "broadcast.sliding_register");  // which are read once
+  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{1, n}, {}}, {{1, n}, {}}, {{100, 1}, {}}, {{100, 1}, {}}}) == "broadcast.sliding_register");
+  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{1, n}, {}}, {{100, 1}, {}}}) == "broadcast.sliding_register");
+  CHECK(row(DType::f16, {300, n / 3}, {{{300, n / 3}, {}}, {{1, n / 3}, {}}, {{300, 1}, {}}}) == "broadcast.dense");
+  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{100, n}, {}}, {{100, 1}, {}}, {{100, 1}, {}}}) == "broadcast.general");  // two that move
   CHECK(row(DType::f16, {1004, n / 10}, {{{1004, n / 10}, {}}, {{1004, 1}, {}}, {{1004, 1}, {}}}) == "broadcast.dense");  // read in whole words
   CHECK(row(DType::f16, {100, n}, {{{100, n}, {1, 104}}}) == "broadcast.general");
   CHECK(row(DType::f16, {1004, n / 10}, {{{1004, n / 10}, {1, 1012}}}) == "broadcast.dense");
   CHECK(row(DType::f16, {101, n}, {{{101, n}, {1, 104}}}) == "broadcast.dense");  // no halves
-  CHECK(row(DType::i8, {200, n}, {{{200, n}, {}}, {{200, 1}, {}}}) == "broadcast.general");
+  CHECK(row(DType::i8, {200, n}, {{{200, n}, {}}, {{200, 1}, {}}}) == "broadcast.sliding_register");
   CHECK(row(DType::i8, {200, n}, {{{200, n}, {}}, {{1, n}, {}}}) == "broadcast.dense");
+  // rows that are no halves either: where inputs stay they are read once a thread, not for every row
+  CHECK(row(DType::f16, {101, n}, {{{101, n}, {}}, {{101, 1}, {}}, {{101, 1}, {}}}) == "broadcast.periodic");
+  CHECK(row(DType::f16, {101, n}, {{{101, n}, {}}, {{101, 1}, {}}}) == "broadcast.dense");
+  CHECK(row(DType::f32, {101, n}, {{{101, n}, {}}, {{101, 1}, {}}, {{101, 1}, {}}}) == "broadcast.dense");
+  CHECK(row(DType::i8, {101, n}, {{{101, n}, {}}, {{101, 1}, {}}}) == "broadcast.periodic");
   // outer products, and a grid of three
-  CHECK(row(DType::f16, {13, 4 * n}, {{{13, 1}, {}}, {{1, 4 * n}, {}}}) == "broadcast.dense");
+  CHECK(row(DType::f16, {13, 4 * n}, {{{13, 1}, {}}, {{1, 4 * n}, {}}}) == "broadcast.periodic");
+  CHECK(row(DType::f16, {300, n / 3}, {{{300, 1}, {}}, {{1, n / 3}, {}}}) == "broadcast.periodic");
   CHECK(row(DType::f16, {20, 2 * n}, {{{20, 1}, {}}, {{1, 2 * n}, {}}}) == "broadcast.sliding_register");
   CHECK(row(DType::f16, {1001, n / 10}, {{{1001, 1}, {}}, {{1, n / 10}, {}}}) == "broadcast.periodic");
   CHECK(row(DType::f32, {49, 40, n / 40}, {{{49, 1, 1}, {}}, {{1, 40, 1}, {}}, {{1, 1, n / 40}, {}}}) == "broadcast.sliding_register");

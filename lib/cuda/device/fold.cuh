@@ -274,21 +274,23 @@ TCU_DEVICE typename F::State combine_all(typename F::State (&s)[V]) {
   return s[0];
 }
 
-// The states of each group of `lanes` neighbouring threads, a power of two that divides the block, as one, by a tree.
-// Every thread of the block calls it; the result is right in each group's first thread. shared: 32 states.
+// The states of each group of `lanes` neighbouring threads, a power of two up to a warp, as one, by a tree. Every thread of the warp calls it.
+template <class F>
+TCU_DEVICE typename F::State combine_lanes(typename F::State s, int lanes) {
+#pragma unroll 1
+  for (int h = lanes / 2; h > 0; h /= 2) s = F::combine(s, shuffle_xor(s, h));
+  return s;
+}
+// The same, of up to a block. Every thread of the block calls it; the result is right in each group's first thread. shared: 32 states.
 template <class F>
 TCU_DEVICE typename F::State combine_group(typename F::State s, int lanes, typename F::State *shared) {
-#pragma unroll 1
-  for (int h = (lanes < 32 ? lanes : 32) / 2; h > 0; h /= 2) s = F::combine(s, shuffle_xor(s, h));
+  s = combine_lanes<F>(s, lanes < 32 ? lanes : 32);
   if (lanes <= 32) return s;
   const int warp = int(threadIdx.x) / 32, lane = int(threadIdx.x) % 32, warps = lanes / 32;
   __syncthreads();  // the last call's states may still be being read
   if (lane == 0) shared[warp] = s;
   __syncthreads();
-  s = lane < warps ? shared[warp - remainder(warp, warps) + lane] : F::identity();
-#pragma unroll 1
-  for (int h = warps / 2; h > 0; h /= 2) s = F::combine(s, shuffle_xor(s, h));
-  return s;
+  return combine_lanes<F>(lane < warps ? shared[warp - remainder(warp, warps) + lane] : F::identity(), warps);
 }
 
 }  // namespace tcu::cuda

@@ -56,6 +56,13 @@ TCU_FN constexpr int words_beside() {
   if constexpr (requires { typename Map::More; }) return (V * bytes_of_each<typename Map::More> + 3) / 4;
   else return 0;
 }
+// Words that V elements take of the inputs in `which`, a bit each; of those in kOnce there are `each` elements.
+template <int V, unsigned kOnce, int each = 1, class... T>
+TCU_FN constexpr int words_read(unsigned which, Types<T...>) {
+  int i = 0, words = 0;
+  ((words += which >> i & 1 ? ((kOnce >> i & 1 ? each : V) * int(sizeof(T)) + 3) / 4 : 0, ++i), ...);
+  return words;
+}
 // Blocks of so many threads that a multiprocessor is to hold where it can hold `most` of a map with one result: so few that a thread has
 // registers for the others too, which are beside twice what the first is computed in, or three eighths of all. (With 32 registers
 // broadcast.flat spilled 72 bytes of float16 with a float64 beside it, 96 of four float16, nothing of four float32.)
@@ -294,36 +301,26 @@ TCU_DEVICE bool whole_vectors(Inputs, const P &p, const Offsets<N, Index> &o, in
   return find_accesses<V>(Inputs{}, p, o, mode, Index(0), first, last) == 0;
 }
 
-template <int V, class Post, class P>
-TCU_DEVICE void scale(const P &p, Vec<Post, V> &r) {
-  if (!p.scales()) return;
+// out = alpha * value + beta * out and the cast to what is stored, for V neighbours or one element. The first question is for what most calls have,
+// neither: the others' answers alone the compiler makes predicates of, and every vector goes through all of it.
+template <int V, class Out, class Post, class P>
+TCU_DEVICE void store(const P &p, Out *to, Vec<Post, V> r) {
+  if (V == 1 || (p.flags & (kScales | kReadsOut)) != 0) {
+    if (p.scales()) {
 #pragma unroll
-  for (int v = 0; v < V; ++v) r.at[v] = m::mul(p.alpha.template as<Post>(), r.at[v]);
-}
-template <int V, class Out, class Post>
-TCU_DEVICE void store_converted(Out *to, const Vec<Post, V> &r) {
+      for (int v = 0; v < V; ++v) r.at[v] = m::mul(p.alpha.template as<Post>(), r.at[v]);
+    }
+    if (p.reads_out()) {
+      const auto old = __builtin_bit_cast(Vec<Out, V>, *reinterpret_cast<const word_t<Out, V> *>(to));
+#pragma unroll
+      for (int v = 0; v < V; ++v)
+        r.at[v] = m::add(r.at[v], m::mul(p.beta.template as<Post>(), tcu::convert<Post>(old.at[v])));
+    }
+  }
   Vec<Out, V> y;
 #pragma unroll
   for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Out>(r.at[v]);
   store_vector(to, y);
-}
-// out = alpha * value + beta * out and the cast to what is stored, for V neighbours or one element.
-template <int V, class Out, class Post, class P>
-TCU_DEVICE void store(const P &p, Out *to, Vec<Post, V> r) {
-  scale(p, r);
-  if (p.reads_out()) {
-    const auto old = __builtin_bit_cast(Vec<Out, V>, *reinterpret_cast<const word_t<Out, V> *>(to));
-#pragma unroll
-    for (int v = 0; v < V; ++v)
-      r.at[v] = m::add(r.at[v], m::mul(p.beta.template as<Post>(), tcu::convert<Post>(old.at[v])));
-  }
-  store_converted(to, r);
-}
-// The same where out is known not to be read: in a loop the compiler asks for every element.
-template <int V, class Out, class Post, class P>
-TCU_DEVICE void overwrite(const P &p, Out *to, Vec<Post, V> r) {
-  scale(p, r);
-  store_converted(to, r);
 }
 template <class Out, class Post, class P, class Index>
 TCU_DEVICE void store_one(const P &p, Index offset, Post value) {
@@ -379,8 +376,8 @@ TCU_DEVICE void put_elements(const P &p, Index at, E element) {
       const auto all = element(v);
       y.at[v] = tcu::convert<Acc>(all.first), others.set(v, all.rest);
     }
-    store(p, to, y);
     others.template store<Map::Inputs::size>(p, at);
+    store(p, to, y);
   } else {
 #pragma unroll
     for (int v = 0; v < V; ++v) y.at[v] = tcu::convert<Acc>(element(v));

@@ -114,25 +114,52 @@ struct Tile {
   template <int I, class P, class Index, class T, class... R>
   TCU_DEVICE void fetch_lines(Types<T, R...>, const P &p, int lines, int mode, Index first, char *region, int place, int count) const {
     constexpr int W = sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1;  // elements of a word of shared memory
-    const Index apart = Index(p.mode[lines].in[I]), stride = Index(p.mode[mode].in[I]), n = Index(p.mode[mode].extent);
-    const T *const from = static_cast<const T *>(p.in[I]) + first * apart;
+    const Index apart = Index(p.mode[lines].in[I]), stride = Index(p.mode[mode].in[I]);
+    const int n = int(p.mode[mode].extent);
+    const T *const from = opaque(static_cast<const T *>(p.in[I]) + first * apart);
     T *const to = reinterpret_cast<T *>(region) + place;
-    const auto at = [&](int i) {
-      const Index line = divide(Index(i), p.mode[mode].divisor);
-      return from + (line * apart + (Index(i) - line * n) * stride);
+    // Element `column` of a line lies at from[o]; the next one, or that after so many lines and elements of one.
+    struct Walk {
+      int column;
+      Index o;
     };
-    const int start = int(threadIdx.x) * W - place % W, step = int(blockDim.x) * W;
+    const Index back = apart - Index(n) * stride;  // from behind a line's end to the next line
+    const auto step = [&](Walk &at, int columns, Index by) {
+      at.column += columns, at.o += by;
+      if (at.column >= n) at.column -= n, at.o += back;
+    };
+    const int start = int(threadIdx.x) * W - place % W, all = int(blockDim.x) * W;
+    // Of the first thread's word the first elements may be of lines before the tile, W of these at most.
+    const int line = int(divide(Index(start + W * n), p.mode[mode].divisor)) - W, lines_on = int(divide(Index(all), p.mode[mode].divisor));
+    Walk at{start - line * n, Index(line) * apart + Index(start - line * n) * stride};
+    const int columns = all - lines_on * n;
+    const Index by = Index(lines_on) * apart + Index(columns) * stride;
     const bool words = alignof(T) == sizeof(T) && (W == 1 || (stride == 1 && place % W == 0 && n % W == 0 && apart % W == 0 && is_aligned<T, W>(from)));
     if (words) {
 #pragma unroll 8
-      for (int i = start; i < count; i += step) copy_ahead<W * sizeof(T)>(to + i, at(i));
-    } else {  // words of single elements; in the first and the last one, in place of what is none of these, one that is
-#pragma unroll 4
-      for (int i = start; i < count; i += step) {
-        Vec<T, W> e;
+      for (int i = start; i < count; i += all, step(at, columns, by)) copy_ahead<W * sizeof(T)>(to + i, from + at.o);
+    } else {  // words of single elements; the first and the last one have what is none of these beside them
+      constexpr int kItems = 4;  // that a thread has in flight
+      const auto word = [&](Walk one, int skip, int end) {
+        Vec<T, W> e{};
 #pragma unroll
-        for (int w = 0; w < W; ++w) e.at[w] = *at(i + w < 0 ? 0 : i + w < count ? i + w : count - 1);
-        store_vector(to + i, e);
+        for (int w = 0; w < W; ++w, step(one, 1, stride))
+          if (w >= skip && w < end) e.at[w] = Raw<T, 1>::load_one(from + one.o).get().at[0];
+        return e;
+      };
+      int i = start;
+      const auto put = [&](const Vec<T, W> &e) { store_vector(to + i, e), i += all; };
+#pragma unroll 1
+      while (i < count) {
+        if (i >= 0 && i + (kItems - 1) * all + W <= count) {
+          Vec<T, W> e[kItems];
+#pragma unroll
+          for (int k = 0; k < kItems; ++k, step(at, columns, by)) e[k] = word(at, 0, W);
+#pragma unroll
+          for (int k = 0; k < kItems; ++k) put(e[k]);
+        } else {
+          put(word(at, -i, count - i)), step(at, columns, by);
+        }
       }
     }
     fetch_lines<I + 1>(Types<R...>{}, p, lines, mode, first, region + Room * int(sizeof(T)), place, count);

@@ -65,9 +65,9 @@ struct BroadcastDense {
     return inputs;
   }
   static bool none_as_out(const Problem &p) { return apart(p) + 1 == 1 << p.n_inputs; }
-  // Whether rows are whole numbers of half a vector, and broadcast.general, which takes them by such, is the faster one: an input that is laid out
-  // otherwise than out is one access for each half there, and mostly one for each element here. (H200, 153 problems of 128 MB, rows of 10 to 2044
-  // elements: of 16 bits 0.67 to 1.07 of the time, 0.84 in the mean, of 8 bits 0.36 to 0.96, 0.63, of 32 bits 0.91 to 1.07, 0.98.)
+  // Whether rows are whole numbers of half a vector, and broadcast.general or broadcast.sliding_register, which take them by such, is the faster one: an
+  // input that is laid out otherwise than out is one access for each half there, and mostly one for each element here. (H200, 153 problems of 128 MB,
+  // rows of 10 to 2044 elements: of 16 bits 0.67 to 1.07 of the time, 0.84 in the mean, of 8 bits 0.36 to 0.96, 0.63, of 32 bits 0.91 to 1.07, 0.98.)
   static bool halves_do(const Problem &p) {
     const int v = vector_of(p, true), half = BroadcastGeneral::vector(p);
     if (half < 2 || 2 * half != v) return false;
@@ -87,6 +87,7 @@ struct BroadcastDense {
         {v == 16, apart != 0 || std::popcount(unsigned(once)) > 1},  // of bytes an element takes longest
         {alone && p.n_inputs > 1, true},                              // outer products, two parts of one tensor
         {several, p.n_inputs > 3 || (v == 8 && (whole || !long_rows))},
+        {once != 0 && apart != 0 && !whole, v == 8 && extent < 32 * v},  // a factor for each row and a term for each column
         {v < 8 || apart == 0, false},
         {whole, !long_rows},                        // else read in two words (load_anywhere)
         {true, alone && extent < 24 * v},           // what the caches hold

@@ -13,8 +13,11 @@ template <class Map, class Acc, class Out, class Index, unsigned kOnce, unsigned
 struct broadcast_periodic {
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, V = kVector<Inputs, Out>;
-  static constexpr int kAhead = N <= 2 ? 3 : 2;  // steps under way at once
-  static constexpr int kResident = map_blocks<Map, Acc, V>(is_light<Map, Acc> ? 4 : 2);  // registers are what limits it
+  static constexpr int kMoving = words_read<V, kOnce, 2>(~kStays, Inputs{});
+  static constexpr int kAhead = N <= 2 || (V <= 8 && kMoving <= 4) ? 3 : 2;  // steps under way at once
+  // Registers are what limits it: of few words there are blocks for more.
+  static constexpr int kWords = kMoving * kAhead + words_read<V, kOnce, 2>(kStays, Inputs{});
+  static constexpr int kResident = map_blocks<Map, Acc, V>(V > 8 ? is_light<Map, Acc> ? 4 : 3 : kWords > 8 ? 4 : 6);
   using AwaitsTurn = broadcast_periodic;
 
   template <class P>
@@ -58,8 +61,8 @@ struct broadcast_periodic {
         }
       }
     };
-    // Of a vector that lies in one row, as nearly all do, no element has to be asked which row it is in.
-    if (to.left < V) return slide(to);
+    // Of vectors that lie in one row, as those of nearly all warps do where rows are long, no element has to be asked which row it is in.
+    if (__any_sync(__activemask(), to.left < V)) return slide(to);
     to.left = V;
     slide(to);
   }
@@ -86,10 +89,13 @@ struct BroadcastPeriodic {
   static bool reads_vectors(const Problem &p) { return (staying(p) | once(p)) + 1 != 1u << p.n_inputs; }
   static bool accepts(const Problem &p, const Device &d) { return BroadcastDense::accepts(p, d) && staying(p) != 0; }
 
-  // Where instructions are what takes time, as in an outer product; where vectors are read, broadcast.dense is as fast or faster, and in short rows (H200,
-  // outer products of 5 to 75: 0.45 to 0.95 of the time).
+  // Where instructions are what takes time: where no vectors are read, as in an outer product; in rows of bytes; and in rows of 16 bits where two inputs
+  // stay. (H200, beside broadcast.dense: 0.5 to 0.99, 0.3 to 0.8, 0.66 to 1.01 of the time; with one input that stays 1.0 to 1.1.) Rows of half vectors
+  // broadcast.sliding_register takes, but for outer products of 16 bits whose rows are long (0.83 to 0.92 of its time from 252 elements on).
   static bool suits(const Problem &p, const Device &d) {
-    if (reads_vectors(p) || p.modes[0].extent < 100 || BroadcastGeneral::vector(p) > 1) return false;
+    const int v = vector_of(p, true);
+    if (BroadcastGeneral::vector(p) > 1) return v == 8 && p.n_inputs == 2 && !reads_vectors(p) && p.modes[0].extent >= 32 * v;
+    if (reads_vectors(p)) return v == 16 || (v == 8 && std::popcount(staying(p)) > 1);
     return p.n_inputs == 2 || !BroadcastDense::slides(p, d);
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
@@ -103,10 +109,8 @@ struct BroadcastPeriodic {
     int64_t best = 1;
     for (int64_t n = 2; n * period <= std::min(kSide, all); ++n)
       if (n * blocks(best) > best * blocks(n)) best = n;
-    // As many tiles as the factor says, or as leave each processor four blocks; and then even ones. Where no vectors are read, twice the
-    // steps (outer products of 16381: 0.86 to 0.94 of the time).
-    const int64_t most = ceil_div(all, best * period), twice = reads_vectors(p) ? 1 : 2;
-    const int64_t factor = tuning("broadcast.periodic", d, bytes_of(p.out)).factor * twice;
+    // As many tiles as the factor says, or as leave each processor four blocks; and then even ones.
+    const int64_t most = ceil_div(all, best * period), factor = tuning("broadcast.periodic", d, bytes_of(p.out)).factor;
     const int64_t tiles = std::min(most, std::max(ceil_div(most, factor), ceil_div(4 * d.processors, blocks(best))));
     c.lanes = int(best), c.split = ceil_div(most, tiles);
     c.grid = ceil_div(most, c.split) * blocks(best);

@@ -29,12 +29,12 @@ struct broadcast_sliding {
   static constexpr int N = Inputs::size, kPlaces = sliding_places(kShared);
   static constexpr unsigned kMoves = ~kStays & ((1u << N) - 1);
 
-  TCU_FN static constexpr int count(unsigned bits) { return bits ? int(bits & 1) + count(bits >> 1) : 0; }
-  // Steps whose elements are under way at once: four loads at least.
-  static constexpr int kMoving = count(kMoves), kAhead = kMoving <= 1 ? 4 : kMoving <= 4 ? 2 : 1;
+  // Steps whose elements are under way at once.
+  static constexpr int kMoving = words_read<V, kOnce>(kMoves, Inputs{});
+  static constexpr int kAhead = V > 1 && kMoving <= 2 ? 8 : kMoving <= 4 ? 4 : kMoving <= 16 ? 2 : 1;
   // Registers are what limits it: those of vectors.
-  static constexpr int kWords = 4 * (kMoving * kAhead + (kShared ? 0 : N - kMoving)) + words_beside<Map, V>();
-  static constexpr int kResident = map_blocks<Map, Acc, V>(V > 8 || kWords > 24 ? kWords > 40 ? 2 : 3 : 4);
+  static constexpr int kWords = kMoving * kAhead + (kShared ? 0 : words_read<V, kOnce>(kStays, Inputs{})) + words_beside<Map, V>();
+  static constexpr int kResident = map_blocks<Map, Acc, V>(kWords > 40 ? 2 : V > 8 || kWords > 24 ? 3 : kWords > 20 || kAhead > 4 ? 4 : 5);
   using AwaitsTurn = broadcast_sliding;
 
   // In shared memory: of each input that stays kPlaces vectors.
@@ -170,14 +170,17 @@ struct BroadcastSliding {
   };
   // Of n things taken so many at a time, the share of what is taken that is there.
   static double filled(int64_t n, int64_t at_once) { return double(n) / double(ceil_div(n, at_once) * at_once); }
-  // Lanes: the most of which an eighth of the threads at most have nothing to do; else those that leave the fewest so.
+  // Lanes: all there are along where a fifth of the threads at most have nothing to do then, for a row is one piece of memory; else the most of which
+  // an eighth at most have nothing to do; else those that leave the fewest so.
   static int lanes_for(int64_t along, int64_t across, int64_t least, int64_t most) {
+    const auto filled_by = [&](int64_t n) {
+      return filled(along, n) * filled(across, kThreads / n) * double(kThreads / n * n) / kThreads;
+    };
+    if (along <= most && filled_by(along) >= 0.8) return int(along);
     int best = 1;
     double busy = 0;
-    for (int64_t n = std::min(most, along); n >= std::min({least, most, along}) && busy < 0.875; --n) {
-      const double of_these = filled(along, n) * filled(across, kThreads / n) * double(kThreads / n * n) / kThreads;
-      if (of_these > busy) busy = of_these, best = int(n);
-    }
+    for (int64_t n = std::min(most, along); n >= std::min({least, most, along}) && busy < 0.875; --n)
+      if (const double of_these = filled_by(n); of_these > busy) busy = of_these, best = int(n);
     return best;
   }
   static Slide along(const Problem &p, const Device &d, int mode) {
@@ -220,16 +223,18 @@ struct BroadcastSliding {
     return best;
   }
 
-  // Where broadcast.general takes single elements and divides for each, and there are steps to slide; and where out is made of vectors
-  // that stay and of single elements, as in an outer product, or heavy: then instructions are what takes time. But nothing is compiled for
-  // it where that row's function is there.
+  // Where broadcast.general takes single elements and divides for each, and there are steps to slide; and, with vectors that stay, where out is made of these
+  // and of single elements, as in an outer product, or is heavy, or has rows of half vectors: then instructions are what takes time. But nothing is
+  // compiled for it where that row's function is there.
   static bool suits(const Problem &p, const Device &d) {
     if (p.empty() || p.modes.size() == 1) return false;
     if (kShared) return turns(p, d) && is_ready(p, d);
-    if (const int v = BroadcastGeneral::vector(p); v > 1) {  // no mode is chosen where none would do (below)
+    const int v = BroadcastGeneral::vector(p);
+    const bool busy = v < vector_of(p, true) || is_heavy(p, d);
+    if (v > 1 && !busy) {  // no mode is chosen where none would do (below)
       unsigned inputs = BroadcastGeneral::once(p, v);
       for (int m = 1; m < p.modes.size(); ++m) inputs |= staying(p, m);
-      if (inputs + 1 != 1u << p.n_inputs && !is_heavy(p, d)) return false;
+      if (inputs + 1 != 1u << p.n_inputs) return false;
     }
     const LaunchConfig own = configure(p, d);
     const int mode = own.detail >> 16;
@@ -240,7 +245,7 @@ struct BroadcastSliding {
       const unsigned once = BroadcastGeneral::once(p, own.vector), stays = staying(p, mode) & ~once;
       const unsigned moves = ((1u << p.n_inputs) - 1) & ~(stays | once);
       if (mode == 0 || stays == 0) return false;
-      if (moves && ((moves & (moves - 1)) || own.chunk < 8 || !is_heavy(p, d))) return false;  // no more than one
+      if (moves && ((moves & (moves - 1)) || own.chunk < 8 || !busy)) return false;  // no more than one
     }
     return is_ready(p, d);
   }

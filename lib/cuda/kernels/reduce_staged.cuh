@@ -153,14 +153,20 @@ struct reduce_staged {
     if constexpr (W > 1) {
       if (extent % W && (W < V || extent < kShort)) return fold_tile<W / 2>(p, from, before, first, here);
     }
+    const auto put = [&](int segment, State s) { store_result<F, Out>(p, (first + segment) * Index(p.mode[0].out), s, p.folded); };
     const int lanes = p.lanes, groups = quotient(int(blockDim.x), lanes), lane = remainder(t, lanes);
+    if (lanes == 1) {  // of a few elements each, beside which everything counts
+#pragma unroll 1
+      for (int segment = t; segment < here; segment += groups) put(segment, fold<W>(p, from, before + segment * extent, extent, 0, 1));
+      return;
+    }
 #pragma unroll 1
     for (int base = 0; base < here; base += groups) {
       const int segment = base + quotient(t, lanes);
       State s = F::identity();
       if (segment < here) s = fold<W>(p, from, before + segment * extent, extent, lane, lanes);
-      s = combine_group<F>(s, lanes, static_cast<State *>(nullptr));
-      if (segment < here && lane == 0) store_result<F, Out>(p, (first + segment) * Index(p.mode[0].out), s, p.folded);
+      s = combine_lanes<F>(s, lanes);
+      if (segment < here && lane == 0) put(segment, s);
     }
   }
 

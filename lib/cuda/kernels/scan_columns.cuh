@@ -239,7 +239,7 @@ struct scan_columns {
             const State next = F::combine(acc[v], e[v]);
             r.at[v] = exclusive ? F::before(p, acc[v], e[v]) : F::value(next), acc[v] = next;
           }
-          overwrite(p, out, r);
+          store(p, out, r);
           out += apart;
         };
         int row = from;
@@ -380,6 +380,7 @@ struct ScanColumns {
     const int in_registers = p.gated() || widest == 1 ? 32 : 16;  // bytes of a vector's states
     const int full = std::max(1, std::min(vector_of(p, true), in_registers / std::max(state, 4)));
     const bool several = p.n_inputs > 1;
+    const auto plenty = [&](int64_t strips) { return !several && strips >= 2 * kFullStrips; };  // none waits for another
     const int64_t word = std::max(16 / least, 1);  // elements in 16 bytes
     bool flat = true, aligned = true, narrow = false, whole_words = true, contiguous = true, alike = true;
     for (int k = 0; k <= p.n_inputs; ++k) {
@@ -391,7 +392,8 @@ struct ScanColumns {
     // All of a row, where it is short, or is no whole lines of memory: the machine copies such a tile at one go, wherever it begins. But what
     // comes before a tile of many columns is long in coming, so there is to be much of it, and of long rows many strips. Else strips of a row,
     // of 256 bytes of each operand, or 128 where there would be few: copies of 128 bytes move 6 % less in the same time; and of one input's very
-    // long rows 512 (H200, (65536,4096) float64 0.98 of the time, (131072,1024) float16 0.95; rows of 64 and 128 KB 1.03 to 1.3).
+    // long rows 512 (H200, (65536,4096) float64 0.98 of the time, (131072,1024) float16 0.95; rows of 64 and 128 KB 0.985 to 1.08, of 16 and 32
+    // KB 1.08 to 1.54).
     const auto strips_of = [&](int64_t width) { return ceil_div(extent, width) * outer; };
     const int64_t row = extent * widest;
     const bool fits = flat && (extent <= kColumnBlock || !aligned || extent % full != 0 || extent <= kColumnBlock * full);
@@ -400,7 +402,7 @@ struct ScanColumns {
                (row <= 512 ? big || (apart && widest < 8) : big && row <= std::min<int64_t>(2048, 2 * kManyStrips * outer));
     if (row <= kWholeRow || s.ragged || (fits && row <= 512 && extent <= kColumnBlock && outer >= kFullStrips)) s.width = extent;
     else if (flat = false, s.skewed) s.width = std::min(256, 512 / widest);
-    else if (s.width = std::min(512 / least, 1024 / widest); several || extent < s.width * 2 * kFullStrips)
+    else if (s.width = std::min(512 / least, 1024 / widest); !plenty(extent / s.width))
       s.width /= 2, narrow = strips_of(s.width) < kManyStrips, s.width /= narrow ? 2 : 1;
     s.skewed &= !flat;
     // A thread a column, though elements are narrow: 0.69 to 0.92 of the time of two columns a thread (H100); of wider ones no gain.
@@ -414,16 +416,22 @@ struct ScanColumns {
     const bool looks_back = looked_for > 0;
 
     // With few strips tiles are larger, lest those that look back, or pass on, fall behind; and where elements are several inputs'. With many, of
-    // one input's long rows, results go to memory sooner too (H200: float16 0.96 to 0.99 of the time, others 0.98 to 1; 26 and 39 KB as long).
-    const bool sooner = s.width * widest >= (looks_back ? 64 : several || strips < 2 * kFullStrips ? 0 : 256);
+    // one input's long rows, results go to memory sooner too (H200: float16 0.95 to 1 of the time, others 0.98 to 1; 26 and 39 KB as long).
+    const bool sooner = s.width * widest >= (looks_back ? 64 : plenty(strips) ? 256 : 0);
     s.at_once = (s.skewed || (sooner && s.by_machine && s.vector > 1)) && !p.reads_out;
-    const auto halves = [&]() -> double {
-      if (s.block > kColumnBlock) return 4;
-      if (looks_back) return columns <= 4 ? 2 : 3;
-      if (s.at_once) return strips < 4 * kManyStrips ? 5 : several ? 4 : strips < 2 * kFullStrips ? 3 : 2.5;
-      return narrow ? 3 : strips < kFullStrips ? 4 : 2;
+    const struct {
+      bool is;
+      double tiles;  // of kColumnBytes
+    } sizes[] = {
+        {s.block > kColumnBlock, 2},
+        {looks_back, columns <= 4 ? 1.0 : 1.5},
+        {s.at_once && strips < 4 * kManyStrips, 2.5},
+        {s.at_once && several, 2},
+        {s.at_once, plenty(strips) ? 1.25 : 1.5},
+        {narrow, 1.5},
+        {true, strips < kFullStrips ? 2.0 : 1.0},
     };
-    const auto room = int64_t(kColumnBytes / 2 * halves());
+    const auto room = int64_t(kColumnBytes * first_kind(sizes).tiles);
     s.across = int(s.width / s.vector);
     const auto beside = [&] { return (column_groups(s.across, s.block / 32) + 1) * s.width * state + 256 + 128 * p.n_inputs; };
     const auto runs = [&] { return int64_t(column_rows(s.across)) * column_groups(s.across, s.block / 32); };
@@ -441,7 +449,7 @@ struct ScanColumns {
     }
     s.strips = strips_of(s.width);
     if (s.tiles > 1) s.detail = looked_for;
-    else if (s.skewed || (!several && s.strips >= 2 * kFullStrips)) s.at_once = false;  // no tile waits for it, and the machine writes words
+    else if (s.skewed || plenty(s.strips)) s.at_once = false;  // no tile waits for it, and the machine writes words
     s.pitch = pitch();
     const int64_t elements = s.pitch * s.height;
     bool has_out = false;

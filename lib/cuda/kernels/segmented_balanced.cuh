@@ -50,7 +50,7 @@ struct segmented_balanced {
     }
     store_result<F, Out>(p, segment * Index(p.mode[0].out), s, int64_t(end - begin));
   }
-  TCU_DEVICE static State combine_warp(State s) { return combine_group<F>(s, 32, static_cast<State *>(nullptr)); }
+  TCU_DEVICE static State combine_warp(State s) { return combine_lanes<F>(s, 32); }
   // In each lane the states of lanes `start` (0 if that is less) to its own; start does not fall from lane to lane.
   TCU_DEVICE static State scan_warp(State s, int start) {
     const int lane = int(threadIdx.x) % 32;
