@@ -239,7 +239,7 @@ struct scan_columns {
             const State next = F::combine(acc[v], e[v]);
             r.at[v] = exclusive ? F::before(p, acc[v], e[v]) : F::value(next), acc[v] = next;
           }
-          store(p, out, r);
+          overwrite(p, out, r);
           out += apart;
         };
         int row = from;
