@@ -73,8 +73,8 @@ inline bool emulated() {
   OK(tcu_device_info(&info, "cuda", 0));
   return std::string(info.name).find("mulat") != std::string::npos;
 }
-// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 12).
-inline int usual_scale() { return emulated() ? 12 : 100; }
+// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 15).
+inline int usual_scale() { return emulated() ? 15 : 100; }
 inline int test_scale() {
   const char *scale = std::getenv("TCU_TEST_SCALE");
   return scale ? std::atoi(scale) : usual_scale();

@@ -226,7 +226,7 @@ TEST_CASE("cuda: scans of inputs that lie across out, on every kernel", "[cuda][
   report_of("scan", runs, {"scan.turned", "scan.copied"});
 }
 
-// 1250, and 18 on the emulated library; TCU_TEST_SCALE=800: 10,000, more than seven minutes on an H100; TCU_TEST_SEED: others. Mostly
+// 1250, and 22 on the emulated library; TCU_TEST_SCALE=800: 10,000, more than seven minutes on an H100; TCU_TEST_SEED: others. Mostly
 // small ones; what has to be compiled is one in ten on a GPU, and none on the emulated library.
 TEST_CASE("cuda: many random scans on every kernel", "[cuda][scan]") {
   NEEDS_CUDA();
