@@ -207,7 +207,7 @@ TEST_CASE("cuda: scans of lines that lie apart, on every kernel", "[cuda][scan]"
     }
   // what a block copies at a time is whole lines, to an output that begins anywhere
   for (const Sizes &extents : {Sizes{16, 700}, {8, 1100}})
-    for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, extents, 0, false, runs, 1); });
+    for (int i = 0; i < 4; ++i) run_case(rng, narrow[0], extents, 0, true, runs, 1);
   report_of("scan", runs, {"scan.tiles", "scan.lines", "scan.general"});
 }
 
