@@ -83,27 +83,38 @@ TCU_DEVICE void fill_shared(uint4 *to, const void *from, int bytes, bool streame
 #endif
 }
 
-// Several such copies that are waited for together, each a multiple of 16 bytes. All threads of the block call; what they wrote to shared
-// memory before they wait, or asked to be copied there (copy_ahead), is there as well. Once in a kernel, or again and again: then with 0 and
-// 1 in turn, and a barrier of the block before what was copied is written over.
+// Several such copies that are waited for together, each a multiple of 16 bytes. All threads of the block ask, or one warp does; what they wrote to
+// shared memory before they wait, or asked to be copied there (copy_ahead), is there as well. Once in a kernel, or again and again: then with 0
+// and 1 in turn, and a barrier of the block before what was copied is written over.
 class Arrival {
   uint64_t *barrier;  // in shared memory
 
  public:
-  TCU_DEVICE explicit Arrival(uint64_t *barrier) : barrier(barrier) {
+  int threads, thread;  // that ask, and which of them this is; below 0, if none
+
+  // n of them, one after another, of what the block's threads from number `first` on ask for.
+  TCU_DEVICE explicit Arrival(uint64_t *barriers, int first = 0, int n = 1)
+      : barrier(barriers), threads(int(blockDim.x) - first), thread(int(threadIdx.x) - first) {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
-    if (threadIdx.x == 0) make_barrier(barrier);
+    if (thread == 0)
+      for (int i = 0; i < n; ++i) make_barrier(barriers + i);
 #endif
+  }
+  // The i-th of them.
+  TCU_DEVICE Arrival operator[](int i) const {
+    Arrival one = *this;
+    one.barrier += i;
+    return one;
   }
   TCU_DEVICE void fetch(void *to, const void *from, int bytes) const {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
-    if (threadIdx.x == 0 && bytes > 0) {
+    if (thread == 0 && bytes > 0) {
       asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
                    : : "r"(unsigned(__cvta_generic_to_shared(barrier))), "r"(bytes) : "memory");
       ask_for(to, from, bytes, barrier, false);
     }
 #else
-    for (int at = int(threadIdx.x) * 16; at < bytes; at += int(blockDim.x) * 16)
+    for (int at = thread * 16; at < bytes; at += threads * 16)
       copy_ahead<16>(static_cast<char *>(to) + at, static_cast<const char *>(from) + at);
 #endif
   }
@@ -111,11 +122,11 @@ class Arrival {
   // thread asks for one. After open().
   TCU_DEVICE void fetch(void *to, const void *from, int bytes, int rows, int to_pitch, int64_t from_pitch) const {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
-    if (threadIdx.x == 0)
+    if (thread == 0)
       asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;"
                    : : "r"(unsigned(__cvta_generic_to_shared(barrier))), "r"(bytes * rows) : "memory");
 #pragma unroll 1
-    for (int r = int(threadIdx.x); r < rows; r += int(blockDim.x)) {
+    for (int r = thread; r < rows; r += threads) {
       const char *const row = static_cast<const char *>(from) + r * from_pitch;
       ask_for(static_cast<char *>(to) + r * to_pitch + bytes_to_16(row), row + bytes_to_16(row), bytes, barrier, false);
     }
@@ -132,14 +143,21 @@ class Arrival {
     __syncthreads();
 #endif
   }
-  TCU_DEVICE void wait([[maybe_unused]] unsigned parity = 0) const {
+  TCU_DEVICE void wait(unsigned parity = 0) const {
+    close();
+    __syncthreads();  // who waits finds the barrier made
+    await(parity);
+  }
+  // Or one after the other, with a barrier of the block between: those that ask have asked for all; and who reads waits for it.
+  TCU_DEVICE void close() const {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
-    if (threadIdx.x == 0)
+    if (thread == 0)
       asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" : : "r"(unsigned(__cvta_generic_to_shared(barrier))) : "memory");
 #endif
     end_of_copies();
     await_copies<0>();
-    __syncthreads();  // who waits finds the barrier made
+  }
+  TCU_DEVICE void await([[maybe_unused]] unsigned parity) const {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
     await_barrier(barrier, parity);
 #endif

@@ -117,7 +117,7 @@ struct Strip {
       arrival.fetch(next_16(begin), next_16(from), all.count * int(sizeof(T)));
       for (int i = int(threadIdx.x); i < count - all.count; i += int(blockDim.x)) begin[all.skip(i)] = from[all.skip(i)];
     } else {
-      if constexpr (V == 1) rows_of(at, across, along).template fetch_around<I>(arrival, p, begin, from);
+      if constexpr (V == 1) rows_of(at, across, along).fetch_around(arrival, Span<T>::template of<I>(p), begin, from);
       else rows_of(at, across, along).fetch(arrival, begin, from);
     }
     fetch<I + 1>(Types<R...>{}, arrival, p, o, at, region + strip_bytes(pitch * rows, sizeof(T)));

@@ -48,16 +48,15 @@ struct TileRows {
     const int whole = words(from, to);
     await_turn();
     if (whole > 0) arrival.fetch(to, from, whole * kSize, height, pitch * kSize, int64_t(along) * kSize);
-    if (whole < width) fetch_singly(to, from, whole);
+    if (whole < width) fetch_singly(arrival, to, from, whole);
   }
-  // The same, of input I. Where rows are pitch_around() apart the machine copies all, with what lies beside a row in its first and last words; but not
-  // what lies beside the tensor, of which rows at its ends have a part.
-  template <int I, class P, class T>
-  TCU_DEVICE void fetch_around(const Arrival &arrival, const P &p, T *to, const T *from) const {
+  // The same. Where rows are pitch_around() apart the machine copies all, with what lies beside a row in its first and last words; but not what lies
+  // beside the tensor, which is `all`, and of which rows at its ends have a part.
+  template <class T>
+  TCU_DEVICE void fetch_around(const Arrival &arrival, const Span<T> &all, T *to, const T *from) const {
     constexpr int kSize = int(sizeof(T)), kBack = 16 / kSize - 1;  // the 16 bytes that begin next, from there on, are a row's first
     const int some = around(width, kSize);
     if (pitch < some || !are_alike(from, to)) return fetch(arrival, to, from);
-    const Span<T> all = Span<T>::template of<I>(p);
     const T *const last = from + (height - 1) * along, *const low = along < 0 ? last : from, *const high = along < 0 ? from : last;
     if (low - all.begin < kBack || all.end - high < some) return fetch(arrival, to, from);
     await_turn();
@@ -72,7 +71,7 @@ struct TileRows {
     else __syncthreads();
     if (whole == width) return;
 #pragma unroll 4
-    for (Walk walk(width - whole); walk.row < height; walk.next()) {
+    for (Walk walk(width - whole, int(threadIdx.x), int(blockDim.x)); walk.row < height; walk.next()) {
       T *const row = to + walk.row * along;
       const int k = walk.column < first_word(row) ? walk.column : walk.column + whole;
       row[k * across] = from[walk.row * pitch + k];
@@ -101,9 +100,8 @@ struct TileRows {
   struct Walk {
     int width, down, right, row, column;
 
-    TCU_DEVICE explicit Walk(int width)
-        : width(width), down(int(blockDim.x) / width), right(int(blockDim.x) - down * width), row(int(threadIdx.x) / width),
-          column(int(threadIdx.x) - row * width) {}
+    TCU_DEVICE Walk(int width, int thread, int threads)
+        : width(width), down(threads / width), right(threads - down * width), row(thread / width), column(thread - row * width) {}
     TCU_DEVICE void next() {
       row += down, column += right;
       if (column >= width) column -= width, ++row;
@@ -111,8 +109,8 @@ struct TileRows {
   };
   // What no bulk copy takes, where that leaves out `whole` elements of a row.
   template <class T>
-  TCU_DEVICE void fetch_singly(T *to, const T *from, int whole) const {
-    Walk walk(width - whole);
+  TCU_DEVICE void fetch_singly(const Arrival &arrival, T *to, const T *from, int whole) const {
+    Walk walk(width - whole, arrival.thread, arrival.threads);
     const auto place = [&](const Walk &w) {
       return w.column < first_word(from + w.row * along) ? w.column : w.column + whole;
     };

@@ -2,10 +2,10 @@
 // 7 x 7 pixels of 512 channels of every picture, planes of five numbers. kWithin: the fastest mode is a K mode, and a row has its outputs side by
 // side ('K R K R'). kSkewed: steps are no run together, and begin anywhere in 16 bytes.
 // A block has as many neighbouring outputs as the low half of p.detail says, or all of the fast K mode's: a step of the slow R mode is one
-// run of their rows. It copies as many steps as the high half says to shared memory at once (device/tile_rows.cuh), where it does not matter how
-// long a row is and where it begins, while it adds up the steps before them. p.lanes threads lie along a step, each with up to kPlaces
-// elements of it, V neighbours and then p.lanes V further on; the block's other threads take other steps. So a thread's places stay the same,
-// and what belongs to an output meets at the end only.
+// run of their rows. Its last warp asks for as many steps as the high half says at once, to be copied to shared memory (device/tile_rows.cuh), where it
+// does not matter how long a row is and where it begins, while the others add up the steps before them. p.lanes threads lie along a step, each with up
+// to kPlaces elements of it, V neighbours and then p.lanes V further on; the block's other threads take other steps. So a thread's places stay the
+// same, and what belongs to an output meets at the end only.
 // All inputs that lie as the leading one does, the one with the most elements, are copied (kStaged, a bit each); of the others a thread reads what
 // belongs to its elements: once, if that is the same in every step (kFixed), as of a factor a channel.
 // Tiles go to p.split parts in turn, and the last block puts them together (combine_parts of reduce_strided).
@@ -14,6 +14,10 @@
 #include "kernels/reduce_strided.cuh"
 
 namespace tcu::cuda {
+// Threads of a block that add up. Its last warp asks for tiles: what all threads found out would take as long as to add up.
+inline constexpr int kAdding = kThreads - 32;
+// Tiles that a block has at a time: of several inputs they have fewer steps.
+TCU_FN constexpr int stages(int inputs) { return inputs > 1 ? 3 : 2; }
 // Elements of a step that a thread has, at most.
 TCU_FN constexpr int places_in_tile(int state_bytes) { return state_bytes > 8 ? 4 : 8; }
 // Steps whose elements of a place are put to its state at once.
@@ -37,7 +41,7 @@ struct reduce_tiles {
   using State = typename F::State;
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, kPlaces = places_in_tile(sizeof(State)), kResident = resident<F, kPlaces>(4);
-  static constexpr int kItems = steps_at_once(N, sizeof(first_of<Inputs>)), kVectors = kPlaces / V, kDense = lowest_bit(kStaged);
+  static constexpr int kItems = steps_at_once(N, sizeof(first_of<Inputs>)), kVectors = kPlaces / V, kDense = lowest_bit(kStaged), kStages = stages(N);
   static constexpr bool kAllStaged = kStaged == (1u << N) - 1;
   using AwaitsTurn = reduce_tiles;
   static constexpr int kRows = kWithin ? 1 : 0;  // the K mode whose steps are rows
@@ -48,26 +52,43 @@ struct reduce_tiles {
   template <class P>
   TCU_DEVICE static int within(const P &p) { return kWithin ? int(p.mode[0].extent) : 1; }
 
-  // n steps, from `begin` on, of the run that begins at o: where they will lie, of every input that is copied.
+  // What tiles lie in, and in their place the states.
+  TCU_DEVICE static char *memory() {
+    TCU_DYNAMIC_SHARED(Slot, shared);
+    return reinterpret_cast<char *>(shared);
+  }
+  // A tile: n steps, from `begin` on, of a run; where that begins, of every input and of positions; and at which byte of memory() they will lie, of every
+  // input that is copied.
   struct Steps {
-    Offsets<N, Index> o;
-    Index begin;
-    int n;
-    const char *at[N];
+    Index in[N], weight, begin;
+    int n, at[N];
   };
-  // Steps of `count` elements, so far from one to the next in memory and `pitch` here, to shared memory from `room` on, with so many elements to
-  // an input.
+  // Of every input that is copied, where its elements are (Span).
   template <int I, class P>
-  TCU_DEVICE static void fetch(Types<>, const Arrival &, const P &, Steps &, char *, int, int, int, Index) {}
+  TCU_DEVICE static void find_ends(Types<>, const P &, Span<char> *) {}
   template <int I, class P, class T, class... R>
-  TCU_DEVICE static void fetch(Types<T, R...>, const Arrival &arrival, const P &p, Steps &s, char *room, int most, int count, int pitch, Index apart) {
+  TCU_DEVICE static void find_ends(Types<T, R...>, const P &p, Span<char> *ends) {
+    if constexpr (kStaged >> I & 1) {
+      const Span<T> all = Span<T>::template of<I>(p);
+      ends[I] = {reinterpret_cast<const char *>(all.begin), reinterpret_cast<const char *>(all.end)};
+    }
+    find_ends<I + 1>(Types<R...>{}, p, ends);
+  }
+  // Steps of `count` elements, so far from one to the next in memory and `pitch` here, to shared memory from byte `room` on, with so many elements to
+  // an input. The threads that ask call it.
+  template <int I, class P>
+  TCU_DEVICE static void fetch(Types<>, const Arrival &, const P &, const Span<char> *, Steps &, int, int, int, int, Index) {}
+  template <int I, class P, class T, class... R>
+  TCU_DEVICE static void fetch(Types<T, R...>, const Arrival &arrival, const P &p, const Span<char> *ends, Steps &s, int room, int most, int count,
+                               int pitch, Index apart) {
     if constexpr (kStaged >> I & 1) {
       constexpr int kSize = int(sizeof(T));
-      const T *const from = static_cast<const T *>(p.in[I]) + s.o.in[I] + s.begin * apart;
-      T *const to = reinterpret_cast<T *>(room) + (reinterpret_cast<uint64_t>(from) & 127) / kSize;  // at the same place of 128 bytes
-      s.at[I] = reinterpret_cast<const char *>(to);
+      const T *const from = static_cast<const T *>(p.in[I]) + s.in[I] + s.begin * apart;
+      s.at[I] = room + int(reinterpret_cast<uint64_t>(from) & 127);  // at the same place of 128 bytes
+      T *const to = reinterpret_cast<T *>(memory() + s.at[I]);
       if constexpr (kSkewed) {
-        TileRows<Index>{count, s.n, pitch, 1, apart}.template fetch_around<I>(arrival, p, to, from);
+        const Span<T> all{reinterpret_cast<const T *>(ends[I].begin), reinterpret_cast<const T *>(ends[I].end)};
+        TileRows<Index>{count, s.n, pitch, 1, apart}.fetch_around(arrival, all, to, from);
       } else if (apart != count) {  // whole words of 16 bytes
         await_turn();
         arrival.fetch(to, from, count * kSize, s.n, count * kSize, int64_t(apart) * kSize);
@@ -75,11 +96,11 @@ struct reduce_tiles {
         const WholeWords words(from, to, s.n * count, kSize);
         await_turn();
         arrival.fetch(next_16(to), next_16(from), words.count * kSize);
-        if (const int i = int(threadIdx.x); i < s.n * count - words.count) to[words.skip(i)] = from[words.skip(i)];
+        if (const int i = arrival.thread; i < s.n * count - words.count) to[words.skip(i)] = from[words.skip(i)];
       }
       room += tile_room(most * kSize);
     }
-    fetch<I + 1>(Types<R...>{}, arrival, p, s, room, most, count, pitch, apart);
+    fetch<I + 1>(Types<R...>{}, arrival, p, ends, s, room, most, count, pitch, apart);
   }
   // The same steps, to the second level cache: before this launch's turn.
   template <int I, class P>
@@ -88,7 +109,7 @@ struct reduce_tiles {
   TCU_DEVICE static void look_ahead(Types<T, R...>, const P &p, const Steps &s, int count, Index apart) {
     constexpr int kSize = int(sizeof(T));
     if constexpr (kStaged >> I & 1)
-      ask_ahead(static_cast<const T *>(p.in[I]) + s.o.in[I] + s.begin * apart, count * kSize, s.n, int64_t(apart) * kSize);
+      ask_ahead(static_cast<const T *>(p.in[I]) + s.in[I] + s.begin * apart, count * kSize, s.n, int64_t(apart) * kSize);
     look_ahead<I + 1>(Types<R...>{}, p, s, count, apart);
   }
   // What belongs to V places of the inputs that are not copied: where it is in every step, or the elements themselves.
@@ -131,11 +152,11 @@ struct reduce_tiles {
   TCU_DEVICE static void read(Pack<V, Types<T, R...>> &x, const Pack<V, Types<T, R...>> &held, const P &p, const Steps &s, int place, int i,
                               int further, const Offsets<N, Index> &beside, int along, Index step) {
     if constexpr (kStaged >> I & 1)
-      x.first = Raw<T, V>::staged(reinterpret_cast<const T *>(s.at[I]) + place + further * i);
+      x.first = Raw<T, V>::staged(reinterpret_cast<const T *>(memory() + s.at[I]) + place + further * i);
     else if constexpr (kFixed)
       x.first = held.first;
     else
-      x.first = Raw<T, V>::load_one(static_cast<const T *>(p.in[I]) + s.o.in[I] + beside.in[I] + step * Index(p.mode[along].in[I]));
+      x.first = Raw<T, V>::load_one(static_cast<const T *>(p.in[I]) + s.in[I] + beside.in[I] + step * Index(p.mode[along].in[I]));
     read<I + 1>(x.rest, held.rest, p, s, place, i, further, beside, along, step);
   }
 
@@ -147,7 +168,7 @@ struct reduce_tiles {
     Index position[Items] = {};  // of a place's elements in its row it does not count
     if constexpr (F::kPositions) {
 #pragma unroll
-      for (int i = 0; i < Items; ++i) position[i] = steps.o.weight + (steps.begin + k + i * apart) * Index(p.mode[along].weight);
+      for (int i = 0; i < Items; ++i) position[i] = steps.weight + (steps.begin + k + i * apart) * Index(p.mode[along].weight);
     }
     const int first = k * pitch + place, further = apart * pitch;
 #pragma unroll
@@ -206,14 +227,16 @@ struct reduce_tiles {
   }
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_DYNAMIC_SHARED(Slot, shared);
-    TCU_SHARED(uint64_t, barriers, 2);
-    const Arrival even(barriers), odd(barriers + 1);
+    TCU_SHARED(uint64_t, barriers, kStages);
+    TCU_SHARED(Steps, tiles, kStages);
+    TCU_SHARED(Span<char>, ends, N);
+    const int t = int(threadIdx.x);
+    const Arrival arrivals(barriers, kAdding, kStages);
     const int inner = within(p);
     int width = inner, along = p.n_kept;  // of a row, of one mode or, where not all inputs have them as one, several
 #pragma unroll 1
     for (; p.mode[along].in[kDense] == width; ++along) width *= int(p.mode[along].extent);
-    const int each = p.detail & 0xffff, chunk = p.detail >> 16, split = int(p.split), t = int(threadIdx.x);
+    const int each = p.detail & 0xffff, chunk = p.detail >> 16, split = int(p.split);
     const Index extent = Index(p.mode[kRows].extent), steps = Index(p.mode[along].extent), apart = Index(p.mode[along].in[kDense]);
     Index cells = divide(Index(p.kept), p.mode[0].divisor);
     if constexpr (kWithin) cells = divide(cells, p.mode[1].divisor);
@@ -223,7 +246,7 @@ struct reduce_tiles {
     const Index first = (cell - outer * ranges) * each;  // of the rows
     const int here = extent - first < each ? int(extent - first) : each, count = here * width;
     const int inverse = 65536 / (width / inner) + 1;  // for the end, where nothing else is under way
-    const int group = t / p.lanes, place = (t - group * p.lanes) * V, groups = kThreads / p.lanes;
+    const int group = t / p.lanes, place = (t - group * p.lanes) * V, groups = kAdding / p.lanes;  // of the warp that asks none is
     Offsets<N, Index> o;
     decode(o, p, kRows + 1, p.n_kept, outer);
     advance(o, p.mode[kRows], first);
@@ -242,34 +265,51 @@ struct reduce_tiles {
       for (int i = 0; i < kPlaces; ++i) of[i / V][i % V] = F::identity();
     };
     clear(s);
-    // Tile i of the cell, on its way to one half of the shared memory.
-    Steps tile, next = {};
     const int pitch = kSkewed ? pitch_around(count, kSize, apart) : count;
-    const int most = chunk * (kSkewed ? most_pitch_around(each * width, kSize) : each * width), half = room_for_all(Inputs{}, most);
-    const auto locate_tile = [&](Index i) {
-      const Index run = i / chunks;
-      next.begin = (i - run * chunks) * chunk, next.o = o;
-      decode(next.o, p, along + 1, p.n_kept + p.n_folded, run);
-      next.n = int(steps - next.begin < chunk ? steps - next.begin : chunk);
+    const int most = chunk * (kSkewed ? most_pitch_around(each * width, kSize) : each * width), stage_bytes = room_for_all(Inputs{}, most);
+    // The part's tiles, one after another: piece `piece` of run number `run`.
+    Index next = part, run = part / chunks, piece = part - run * chunks;
+    const Index runs_on = split / chunks, pieces_on = split - runs_on * chunks;
+    const auto locate_tile = [&] {
+      Offsets<N, Index> at = o;
+      decode(at, p, along + 1, p.n_kept + p.n_folded, run);
+      Steps tile;
+#pragma unroll
+      for (int k = 0; k < N; ++k) tile.in[k] = at.in[k];
+      tile.weight = at.weight, tile.begin = piece * chunk;
+      tile.n = int(steps - tile.begin < chunk ? steps - tile.begin : chunk);
+      return tile;
     };
-    const auto ask_for_tile = [&](bool second) {
-      fetch<0>(Inputs{}, second ? odd : even, p, next, reinterpret_cast<char *>(shared) + (second ? half : 0), most, count, pitch, apart);
+    int asked = 0;  // where the next one will be
+    const auto ask_for_tile = [&] {
+      if (next >= turns) return;
+      Steps tile = locate_tile();
+      fetch<0>(Inputs{}, arrivals[asked], p, ends, tile, asked * stage_bytes, most, count, pitch, apart);
+      if (t == kAdding) tiles[asked] = tile;
+      arrivals[asked].close();
+      if (++asked == kStages) asked = 0;
+      next += split, run += runs_on, piece += pieces_on;
+      if (piece >= chunks) piece -= chunks, ++run;
     };
-    if (part < turns) {
-      locate_tile(part);
-      if constexpr (kAllStaged)  // else its turn has come
-        if (begins_early<reduce_tiles>()) look_ahead<0>(Inputs{}, p, next, count, apart);
-    }
-    even.open();
-    if (part < turns) ask_for_tile(false);
+    if (kSkewed && t == kAdding) find_ends<0>(Inputs{}, p, ends);
+    if constexpr (kAllStaged)  // else its turn has come
+      if (part < turns && begins_early<reduce_tiles>()) look_ahead<0>(Inputs{}, p, locate_tile(), count, apart);
+    __syncthreads();  // barriers and ends are there
+    if (t >= kAdding) ask_for_tile();
     await_turn();
-    unsigned round = 0;
+    __syncthreads();  // the first tile is asked for
+    int stage = 0, to_ask = kStages - 1;
+    unsigned parity = 0;
 #pragma unroll 1
-    for (Index i = part; i < turns; i += split, ++round) {
-      tile = next;
-      if (i + split < turns) locate_tile(i + split), ask_for_tile((round & 1) == 0);
-      (round & 1 ? odd : even).wait(round >> 1 & 1);
+    for (Index i = part; i < turns; i += split) {
+      if (t >= kAdding) {
+#pragma unroll 1
+        for (; to_ask > 0; --to_ask) ask_for_tile();
+        to_ask = 1;
+      }
       if (group < groups) {
+        arrivals[stage].await(parity);
+        const Steps tile = tiles[stage];
         State of_tile[kVectors][V];  // what is small is cut off against what a tile comes to, not all
         if constexpr (F::kCuts) clear(of_tile);
         State(&to)[kVectors][V] = F::kCuts ? of_tile : s;
@@ -284,10 +324,11 @@ struct reduce_tiles {
           for (int i = 0; i < kPlaces; ++i) s[i / V][i % V] = F::combine(s[i / V][i % V], of_tile[i / V][i % V]);
         }
       }
-      __syncthreads();  // before the tile after the next, or the states, in its place
+      if (++stage == kStages) stage = 0, parity ^= 1;
+      __syncthreads();  // more is asked for, and another tile, or the states, may come in this one's place
     }
 
-    State *const states = reinterpret_cast<State *>(shared);
+    State *const states = reinterpret_cast<State *>(memory());
     if (group < groups) {
 #pragma unroll
       for (int i = 0; i < kPlaces; ++i)
@@ -327,9 +368,10 @@ struct ReduceTiles {
 #if defined(TCU_EMULATOR)
   static constexpr int kRoom = 2048, kStep = 256;  // so that a small test has several tiles, and ranges of outputs
 #else
-  static constexpr int kRoom = 16 << 10;  // bytes of a tile, of which a block has two
+  static constexpr int kRoom = 16 << 10;  // bytes of a tile, but for a turn of all threads
   static constexpr int kStep = 4 << 10;   // of a step, where there is a choice
 #endif
+  static constexpr int kRoomOfBlock = kRoom * 27 / 8;  // of all its tiles: such that four blocks have room
   static constexpr int kLeastStep = kStep / 4;   // the same where steps are many: of fewer outputs parts are sooner put together
   static constexpr int kWord = 8;                // bytes that a thread reads at once
   static constexpr int kOutputs = 4 * kThreads;  // of a block
@@ -384,7 +426,7 @@ struct ReduceTiles {
     // Rows that the threads have room for. All of the K mode, where a step is one run with the next, and is short, or where some of it would be no
     // whole words or, of columns, short pieces. Or some: in whole words, where steps begin so, and where that comes out even in whole lines of
     // memory, which else two blocks read; or else from anywhere on.
-    const int64_t room = std::min<int64_t>({kOutputs / s.within, kThreads * places_in_tile(state_bytes(p)) / s.width, kRoom / 2 / all});
+    const int64_t room = std::min<int64_t>({kOutputs / s.within, kAdding * places_in_tile(state_bytes(p)) / s.width, kRoom / 2 / all});
     const int64_t most = std::min<int64_t>(room, kThreads / s.within);  // where there is a choice
     int64_t unit = 16 / std::gcd(int64_t(16), row);
     const bool one_run = r.stride[dense] == k.extent * s.width && k.extent <= room, in_words = in_16 && most >= std::min(unit, k.extent);
@@ -411,9 +453,10 @@ struct ReduceTiles {
     if (!words) s.vector = 1;
     // Steps of a tile: as many as the threads take at once, or several times as many; of not so many that there are no four blocks' tiles.
     s.steps = r.extent;
-    const int64_t turn = kThreads / lanes(s) * steps_at_once(p.n_inputs, size);
+    const int64_t turn = kAdding / lanes(s) * steps_at_once(p.n_inputs, size);
     const int64_t fit = std::max<int64_t>(kRoom / (step_room(s) * s.bytes), 1);
-    s.at_once = std::min(fit > turn ? fit / turn * turn : 5 * fit >= 3 * turn ? turn : fit, s.steps);
+    const bool a_turn = stages(p.n_inputs) * turn * step_room(s) * s.bytes <= kRoomOfBlock;
+    s.at_once = std::min(fit > turn ? fit / turn * turn : a_turn ? turn : fit, s.steps);
     s.turns = p.reduced() / (s.width / s.within * s.steps) * ceil_div(s.steps, s.at_once);
     s.cells = ceil_div(k.extent, s.each) * (p.kept() / (k.extent * s.within));
     return s;
@@ -425,12 +468,12 @@ struct ReduceTiles {
   }
   // Two tiles, and then the states of all threads in their place.
   static int shared_bytes(const Problem &p, const Shape &s) {
-    const int64_t states = std::max<int64_t>(kThreads / lanes(s) * s.each * s.width, kThreads);
-    const int64_t tiles = 2 * std::popcount(s.staged) * tile_room(int(s.at_once * step_room(s) * s.size));
+    const int64_t states = std::max<int64_t>(kAdding / lanes(s) * s.each * s.width, kThreads);
+    const int64_t tiles = stages(p.n_inputs) * std::popcount(s.staged) * tile_room(int(s.at_once * step_room(s) * s.size));
     return int(std::max<int64_t>(tiles, states * state_bytes(p)));
   }
   static int64_t tile_bytes(const Shape &s) { return s.at_once * s.each * s.width * s.bytes; }
-  static int64_t lanes(const Shape &s) { return std::min<int64_t>(s.each * s.width / s.vector, kThreads); }
+  static int64_t lanes(const Shape &s) { return std::min<int64_t>(s.each * s.width / s.vector, kAdding); }
   // Whether a thread goes from position to position upwards.
   static bool in_order(const Problem &p) {
     int64_t last = 0;
