@@ -399,11 +399,18 @@ TCU_DEVICE void put_elements(const P &p, Index at, E element) {
     store(p, to, y);
   }
 }
+// Whether what is read of a map's only input is stored as it is; and to store it so.
+template <class Map, class Out, class P>
+TCU_DEVICE bool is_copied(const P &p) { return is_same<Map, Identity<Out>> && (p.flags & (kScales | kReadsOut)) == 0; }
+template <int V, class T, class... R, unsigned kOnce, class Out>
+TCU_DEVICE void copy_pack(const Pack<V, Types<T, R...>, kOnce> &x, Out *to) {
+  if constexpr (is_same<T, Out>) store_vector(to, x.first.get());
+}
 // The same of the expression of V elements that were read. What is copied as it is, is not taken apart.
 template <class Map, class Acc, class Out, int V, unsigned kOnce, class P, class Index>
 TCU_DEVICE void put_pack(const P &p, const Pack<V, typename Map::Inputs, kOnce> &x, Index at) {
   if constexpr (is_same<Map, Identity<Out>> && kOnce == 0) {
-    if (!p.scales() && !p.reads_out()) return store_vector(static_cast<Out *>(p.out) + at, x.first.get());
+    if (is_copied<Map, Out>(p)) return copy_pack(x, static_cast<Out *>(p.out) + at);
   }
   put_elements<Map, Acc, Out, V>(p, at, [&](int v) { return apply_at<Map>(p, x, v); });
 }

@@ -201,54 +201,56 @@ struct broadcast_realigned {
       }
     }
   }
-  // V elements of every input from place `at` of the tile on.
+  // K elements of every input from place `at` of the tile on, and `further` behind it, a multiple of words.
   template <int K, unsigned kOne, class P>
-  TCU_DEVICE static void read(Pack<K, Types<>, kOne> &, const P &, SharedElements, int) {}
+  TCU_DEVICE static void read(Pack<K, Types<>, kOne> &, const P &, SharedElements, int, int = 0) {}
   template <int K, unsigned kOne, class P, class T, class... R>
-  TCU_DEVICE static void read(Pack<K, Types<T, R...>, kOne> &pack, const P &p, SharedElements tile, int at) {
+  TCU_DEVICE static void read(Pack<K, Types<T, R...>, kOne> &pack, const P &p, SharedElements tile, int at, int further = 0) {
     using Unit = select_t<(K * S == 16), Vec<T, K>, select_t<(K * S == 4), unsigned, T>>;
     if constexpr (K * S == 4 && S < 4) {
-      const int byte = at * S, word = byte & ~3;
-      pack.first = __builtin_bit_cast(Raw<T, K>, funnel_right(tile.get<unsigned>(word), tile.get<unsigned>(word + 4), unsigned(byte % 4) * 8));
+      const unsigned byte = unsigned(at * S);
+      const int word = int(byte & ~3u) + further * S;
+      pack.first = __builtin_bit_cast(Raw<T, K>, funnel_right(tile.get<unsigned>(word), tile.get<unsigned>(word + 4), byte % 4 * 8));
     } else {
-      pack.first = __builtin_bit_cast(Raw<T, K>, tile.get<Unit>(at * S));
+      pack.first = __builtin_bit_cast(Raw<T, K>, tile.get<Unit>((at + further) * S));
     }
-    read(pack.rest, p, tile.beyond(tile_part_bytes(ways_of(p).room, S)), at);
+    read(pack.rest, p, tile.beyond(tile_part_bytes(ways_of(p).room, S)), at, further);
   }
-  template <int K, class P>
-  TCU_DEVICE static void move(const P &p, SharedElements tile, int at, Index to) {
-    Pack<K, Inputs> x;
-    read(x, p, tile, at);
-    put_pack<Map, Acc, Out>(p, x, to);
-  }
-  // A row of out, by a warp.
+  // A row of out, by a warp: its words, several a thread, and then its ends.
   template <class P>
   TCU_DEVICE static void write_row(const P &p, SharedElements tile, int place, Index to, int length) {
     constexpr int kAbreast = 32 * V;
     const int lane = int(threadIdx.x) % 32;
-    const int over = int(unsigned(reinterpret_cast<uint64_t>(static_cast<Out *>(p.out) + to)) % 32) / S, head = over % V == 0 ? 0 : V - over % V;
+    Out *const out = static_cast<Out *>(p.out) + to;
+    const int over = int(unsigned(reinterpret_cast<uint64_t>(out)) % 32) / S, head = over % V == 0 ? 0 : V - over % V;
     const int words = head + (length - head) / V * V;  // the end of the last one; of a row shorter than its head there is none
-    int e = lane * V - over;
-    if (e >= head && e < words) move<V>(p, tile, place + e, to + e);
-    e += kAbreast;
 #pragma unroll 1
-    for (; e - lane * V + kTogether * kAbreast <= words; e += kTogether * kAbreast) {
+    for (int first = -over; first < words; first += kTogether * kAbreast) {
+      const int e = first + lane * V;
+      bool is_word[kTogether];
+#pragma unroll
+      for (int k = 0; k < kTogether; ++k) is_word[k] = (k > 0 || e >= head) && e + k * kAbreast < words;
       Pack<V, Inputs> x[kTogether];
 #pragma unroll
-      for (int k = 0; k < kTogether; ++k) read(x[k], p, tile, place + e + k * kAbreast);
+      for (int k = 0; k < kTogether; ++k)
+        if (is_word[k]) read(x[k], p, tile, place + e, k * kAbreast);
+      if (is_copied<Map, Out>(p)) {
 #pragma unroll
-      for (int k = 0; k < kTogether; ++k) put_pack<Map, Acc, Out>(p, x[k], to + e + k * kAbreast);
+        for (int k = 0; k < kTogether; ++k)
+          if (is_word[k]) copy_pack(x[k], out + e + k * kAbreast);
+      } else {
+#pragma unroll
+        for (int k = 0; k < kTogether; ++k)
+          if (is_word[k]) put_pack<Map, Acc, Out>(p, x[k], to + e + k * kAbreast);
+      }
     }
-    Pack<V, Inputs> rest[kTogether];
-#pragma unroll
-    for (int k = 0; k < kTogether; ++k)
-      if (e + k * kAbreast < words) read(rest[k], p, tile, place + e + k * kAbreast);
-#pragma unroll
-    for (int k = 0; k < kTogether; ++k)
-      if (e + k * kAbreast < words) put_pack<Map, Acc, Out>(p, rest[k], to + e + k * kAbreast);
     if constexpr (V > 1) {
       const int at = lane < V ? lane : words + lane - V;
-      if (lane < V ? at < head : at < length) move<1>(p, tile, place + at, to + at);
+      if (lane < V ? at < head : at < length) {
+        Pack<1, Inputs> x;
+        read(x, p, tile, place + at);
+        put_pack<Map, Acc, Out>(p, x, to + at);
+      }
     }
   }
   template <class P>
