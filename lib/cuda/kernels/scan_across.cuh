@@ -4,6 +4,7 @@
 // folds its own steps, leaves that in shared memory, and scans them from the carry and the folds of the threads before it; then
 // the block moves on along S. V is a vector of up to 16 bytes in the accumulator's type where the fastest K mode's extent and
 // the strides allow it and there are lines enough, else 1.
+// Steps that are all there, each one access of every input, are read, added up and stored without a question for each: that would be half the instructions.
 // In place: a thread writes the elements that it read.
 #pragma once
 #include "device/scan.cuh"
@@ -23,6 +24,10 @@ struct scan_across {
   static constexpr int kBytes = V * (largest_of<typename Map::Inputs>::bytes > 1 ? largest_of<typename Map::Inputs>::bytes : 2);
   static constexpr int kResident = 4, kItems = 64 / kBytes < kAcrossSteps ? 64 / kBytes : kAcrossSteps;  // 64 bytes in flight
   using Step = Pack<V, typename Map::Inputs>;
+  static constexpr int kStateBytes = V * int(sizeof(State));
+  struct alignas(kStateBytes <= 16 && (kStateBytes & (kStateBytes - 1)) == 0 ? kStateBytes : int(alignof(State))) States {
+    State at[V];
+  };
 
   // V neighbouring lines from element `element` of the fastest mode on.
   struct Lines {
@@ -40,94 +45,142 @@ struct scan_across {
       }
       if (V > 1) accesses = find_accesses<V>(typename Map::Inputs{}, p, o, 0, element, p.n_kept, p.n_kept + 1);
     }
-    // Steps first..first+kItems-1, as far as there are.
+    // Of the steps from `first` on: whether kItems are there, each one access of every input.
+    TCU_DEVICE bool whole(Index first) const { return accesses == 0 && first + kItems <= n; }
+    // Where a step is in memory; steps from there to the next one's.
+    TCU_DEVICE Index at(Index step) const { return reverse ? n - 1 - step : step; }
+    TCU_DEVICE Index on() const { return reverse ? -1 : 1; }
+    // Of a step's V elements of out.
     template <class P>
-    TCU_DEVICE void fetch(const P &p, Index first, Step (&x)[kItems]) const {
-#pragma unroll
-      for (int k = 0; k < kItems; ++k) {
-        if (first + k >= n) break;
-        Offsets<N, Index> at = o;
-        advance(at, p.mode[p.n_kept], reverse ? n - 1 - (first + k) : first + k);
-        load_pack<V, false>(x[k], p, at, 0, element, accesses);
-      }
-    }
-    // Of the first line's element.
-    template <class P>
-    TCU_DEVICE Offsets<N, Index> place(const P &p, Index step) const {
-      Offsets<N, Index> at = o;
-      advance(at, p.mode[0], element);
-      advance(at, p.mode[p.n_kept], reverse ? n - 1 - step : step);
-      return at;
-    }
-    template <class P>
-    TCU_DEVICE void store(const P &p, Index step, const Acc (&y)[V]) const {
-      const Index at = o.out + (reverse ? n - 1 - step : step) * Index(p.mode[p.n_kept].out);
-      Vec<Acc, V> r;
-#pragma unroll
-      for (int v = 0; v < V; ++v) r.at[v] = y[v];
-      tcu::cuda::store(p, static_cast<Out *>(p.out) + (at + element * Index(p.mode[0].out)), r);
+    TCU_DEVICE Out *out(const P &p, Index step) const {
+      return static_cast<Out *>(p.out) + (o.out + at(step) * Index(p.mode[p.n_kept].out) + element * Index(p.mode[0].out));
     }
   };
+  // Where a step's vector is in every input, and how far from there the next one's.
+  struct Source {
+    const void *at[N];
+    Index on[N];
+  };
+  template <int I, class P>
+  TCU_DEVICE static void find(Types<>, const P &, const Lines &, Index, Source &) {}
+  template <int I, class P, class T, class... R>
+  TCU_DEVICE static void find(Types<T, R...>, const P &p, const Lines &lines, Index step, Source &from) {
+    const Index along = Index(p.mode[p.n_kept].in[I]), across = Index(p.mode[0].in[I]);  // of vectors 1
+    from.at[I] = static_cast<const T *>(p.in[I]) + (lines.o.in[I] + lines.at(step) * along + lines.element * across);
+    from.on[I] = lines.on() * along;
+    find<I + 1>(Types<R...>{}, p, lines, step, from);
+  }
+  template <int I>
+  TCU_DEVICE static void read(Pack<V, Types<>> &, const Source &, int) {}
+  template <int I, class T, class... R>
+  TCU_DEVICE static void read(Pack<V, Types<T, R...>> &x, const Source &from, int k) {
+    const T *const at = static_cast<const T *>(from.at[I]) + k * from.on[I];
+    if constexpr (V == 1) x.first = Raw<T, 1>::load_one(at);
+    else x.first = Raw<T, V>::load(at);
+    read<I + 1>(x.rest, from, k);
+  }
+  // Steps first..first+kItems-1, as far as there are.
+  template <class P>
+  TCU_DEVICE static void fetch(const P &p, const Lines &lines, Index first, Step (&x)[kItems]) {
+    if (lines.whole(first)) {
+      Source from;
+      find<0>(typename Map::Inputs{}, p, lines, first, from);
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) read<0>(x[k], from, k);
+    } else {
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) {
+        if (first + k >= lines.n) break;
+        Offsets<N, Index> at = lines.o;
+        advance(at, p.mode[p.n_kept], lines.at(first + k));
+        load_pack<V, false>(x[k], p, at, 0, lines.element, lines.accesses);
+      }
+    }
+  }
+  // What a thread's steps come to. whole: all are there.
+  template <class P>
+  TCU_DEVICE static States folded(const P &p, const Step (&x)[kItems], bool whole, Index count) {
+    States own;
+#pragma unroll
+    for (int v = 0; v < V; ++v) own.at[v] = F::identity();
+    const auto append = [&](int k) {
+#pragma unroll
+      for (int v = 0; v < V; ++v) own.at[v] = F::combine(own.at[v], F::lift(p, apply_at<Map>(p, x[k], v)));
+    };
+    if (whole) {
+#pragma unroll
+      for (int k = 0; k < kItems; ++k) append(k);
+    } else {
+#pragma unroll
+      for (int k = 0; k < kItems; ++k)
+        if (k < count) append(k);
+    }
+    return own;
+  }
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(State, folds, kThreads * V);
-    TCU_SHARED(State, carries, kThreads * V);
+    TCU_SHARED(States, folds, kThreads);
+    TCU_SHARED(States, carries, kThreads);
     const int lanes = p.lanes, column = int(threadIdx.x) % lanes, y = int(threadIdx.x) / lanes, rows = kThreads / lanes;
-    const bool exclusive = (p.flags & kExclusive) != 0;
+    const bool exclusive = (p.flags & kExclusive) != 0, bare = (p.flags & (kExclusive | kScales | kReadsOut)) == 0;
     const Index vectors = Index(p.kept) / V, n = Index(p.folded);
 #pragma unroll 1
     for (Index tile = Index(blockIdx.x) * lanes; tile < vectors; tile += Index(gridDim.x) * lanes) {
       const bool inside = tile + column < vectors;
       const Lines lines(p, (inside ? tile + column : vectors - 1) * V);
-      State carry[V];
+      States carry;
 #pragma unroll
-      for (int v = 0; v < V; ++v) carry[v] = F::start(p);
+      for (int v = 0; v < V; ++v) carry.at[v] = F::start(p);
       Step x[kItems], next[kItems];
-      lines.fetch(p, Index(y) * kItems, x);
+      fetch(p, lines, Index(y) * kItems, x);
 #pragma unroll 1
       for (Index at = 0; at < n; at += Index(rows) * kItems) {
         const Index first = at + Index(y) * kItems;
-        lines.fetch(p, first + Index(rows) * kItems, next);
+        const bool whole = first + kItems <= n;
+        fetch(p, lines, first + Index(rows) * kItems, next);
+        if (lines.accesses != 0) {
 #pragma unroll
-        for (int k = 0; k < kItems; ++k) spread_pack<V>(x[k], p, 0, lines.accesses);
-        const auto lifted = [&](int k, int v) { return F::lift(p, apply_at<Map>(p, x[k], v)); };
-        State own[V];
-#pragma unroll
-        for (int v = 0; v < V; ++v) {
-          own[v] = F::identity();
-#pragma unroll
-          for (int k = 0; k < kItems; ++k)
-            if (first + k < n) own[v] = F::combine(own[v], lifted(k, v));
-          folds[(y * V + v) * lanes + column] = own[v];
+          for (int k = 0; k < kItems; ++k) spread_pack<V>(x[k], p, 0, lines.accesses);
         }
+        const States own = folded(p, x, whole, n - first);
+        folds[y * lanes + column] = own;
         __syncthreads();
-        State before[V];
-#pragma unroll
-        for (int v = 0; v < V; ++v) before[v] = carry[v];
+        States before = carry;
 #pragma unroll 1
-        for (int r = 0; r < y; ++r)
+        for (int r = 0; r < y; ++r) {
+          const States row = folds[r * lanes + column];
 #pragma unroll
-          for (int v = 0; v < V; ++v) before[v] = F::combine(before[v], folds[(r * V + v) * lanes + column]);
+          for (int v = 0; v < V; ++v) before.at[v] = F::combine(before.at[v], row.at[v]);
+        }
         if (y == rows - 1) {
 #pragma unroll
-          for (int v = 0; v < V; ++v) carries[v * lanes + column] = F::combine(before[v], own[v]);
+          for (int v = 0; v < V; ++v) carries[column].at[v] = F::combine(before.at[v], own.at[v]);
         }
         __syncthreads();
-#pragma unroll
-        for (int k = 0; k < kItems; ++k) {
-          if (first + k >= n) break;
-          Acc out[V];
+        Out *const to = lines.out(p, first);
+        const Index on = lines.on() * Index(p.mode[p.n_kept].out);
+        // What step k's elements come to, in place of what came before it; the results.
+        const auto scanned = [&](int k) {
+          Vec<Acc, V> r;
 #pragma unroll
           for (int v = 0; v < V; ++v) {
-            const State upto = before[v], e = lifted(k, v);
-            before[v] = F::combine(upto, e);
-            out[v] = exclusive ? F::before(p, upto, e) : F::value(before[v]);
+            const State upto = before.at[v], e = F::lift(p, apply_at<Map>(p, x[k], v));
+            before.at[v] = F::combine(upto, e);
+            r.at[v] = exclusive ? F::before(p, upto, e) : F::value(before.at[v]);
           }
-          if (inside) lines.store(p, first + k, out);
+          return r;
+        };
+        if (inside && whole && bare) {
+#pragma unroll
+          for (int k = 0; k < kItems; ++k) store_converted(to + k * on, scanned(k));
+        } else if (inside) {
+#pragma unroll
+          for (int k = 0; k < kItems; ++k)
+            if (first + k < n) store(p, to + k * on, scanned(k));
         }
 #pragma unroll
-        for (int v = 0; v < V; ++v) carry[v] = carries[v * lanes + column];
+        for (int v = 0; v < V; ++v) carry.at[v] = carries[column].at[v];
 #pragma unroll
         for (int k = 0; k < kItems; ++k) x[k] = next[k];
       }
