@@ -191,14 +191,20 @@ struct ReduceChannels {
   }
   // Not short runs, nor little in all (H200, 26 problems); nor channels that are whole vectors, which reduce.strided reads as well, but where
   // reduce.split would have each output's run for itself ((8, 1536, 1776) int8: 19.5 us, 12.2 by this row). But one run of four bytes, however
-  // short, and several of 768 KB: of 14 random problems this row was faster than reduce.split in ten, 0.61 to 1.17 of the time (H100, H200).
+  // short, and several of 768 KB: of 14 random problems this row was faster than reduce.split in ten, 0.61 to 1.17 of the time (H100, H200). And one run
+  // of much: sums of 2 to 16 outputs of 16 MB (of words), 64 and 256 MB took 0.92 to 1.00 of the time, of 1 GB 0.94 to 1.01 (H200, 37 problems).
   static bool suits(const Problem &p, const Device &d) {
     const int64_t bytes = p.modes[0].extent * bytes_of(p.in[0]), threads = cells(p) * lanes(p, d);
     const bool word = bytes_of(p.in[0]) == 4 && !appends(p);
     const int least = cells(p) > 1 ? 768 : word ? 0 : bytes_of(p.in[0]) == 1 ? 3 << 10 : 16 << 10;  // KiB
     if (bytes > 64 || run(p) < 96 * ReduceStrided::widest(p) || p.bytes() < int64_t(least) << 10) return false;
     if (lanes(p, d) < kThreads && threads < int64_t(d.processors) * 128) return false;  // which parts would be for
-    return !ReduceStrided::wide(p) || (bytes <= 32 && p.modes.size() > 2 && ReduceStrided::waits(p, d));
+    return !ReduceStrided::wide(p) || is_much_in_one(p) || (bytes <= 32 && p.modes.size() > 2 && ReduceStrided::waits(p, d));
+  }
+  // Outputs that are whole vectors, of one long run.
+  static bool is_much_in_one(const Problem &p) {
+    const int size = bytes_of(p.in[0]), least = size >= 4 && p.modes[0].extent * size <= 32 ? 12 : 48;  // MiB
+    return ReduceStrided::wide(p) && p.modes.size() == 2 && !appends(p) && p.bytes() >= int64_t(least) << 20;
   }
   static int64_t run(const Problem &p) { return p.modes[0].extent * p.modes[1].extent; }  // elements of one
   static int64_t cells(const Problem &p) { return p.kept() / p.modes[0].extent; }

@@ -11,19 +11,10 @@
 // Tiles go to p.split parts in turn, and the last block puts them together (combine_parts of reduce_strided).
 #pragma once
 #include "device/tile_rows.cuh"
+#include "device/tiles.cuh"
 #include "kernels/reduce_strided.cuh"
 
 namespace tcu::cuda {
-// Threads of a block that add up. Its last warp asks for tiles: what all threads found out would take as long as to add up.
-inline constexpr int kAdding = kThreads - 32;
-// Tiles that a block has at a time: of several inputs they have fewer steps.
-TCU_FN constexpr int stages(int inputs) { return inputs > 1 ? 3 : 2; }
-// Elements of a step that a thread has, at most.
-TCU_FN constexpr int places_in_tile(int state_bytes) { return state_bytes > 8 ? 4 : 8; }
-// Steps whose elements of a place are put to its state at once.
-TCU_FN constexpr int steps_at_once(int inputs, int bytes) { return inputs == 1 && bytes <= 2 ? 8 : 4; }
-// Bytes of shared memory for a tile of so many, which lies there as it does in 128 bytes of global memory.
-TCU_FN constexpr int tile_room(int bytes) { return (bytes + 127) / 128 * 128 + 128; }
 TCU_FN constexpr int lowest_bit(unsigned bits) { return bits & 1 ? 0 : 1 + lowest_bit(bits >> 1); }
 }  // namespace tcu::cuda
 
@@ -41,7 +32,7 @@ struct reduce_tiles {
   using State = typename F::State;
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, kPlaces = places_in_tile(sizeof(State)), kResident = resident<F, kPlaces>(4);
-  static constexpr int kItems = steps_at_once(N, sizeof(first_of<Inputs>)), kVectors = kPlaces / V, kDense = lowest_bit(kStaged), kStages = stages(N);
+  static constexpr int kItems = steps_at_once(N, sizeof(first_of<Inputs>)), kVectors = kPlaces / V, kDense = lowest_bit(kStaged), kStages = tiles_at_a_time(N);
   static constexpr bool kAllStaged = kStaged == (1u << N) - 1;
   using AwaitsTurn = reduce_tiles;
   static constexpr int kRows = kWithin ? 1 : 0;  // the K mode whose steps are rows
@@ -353,10 +344,8 @@ struct reduce_tiles {
 #endif
 
 #if !defined(__CUDACC__)
-#include <bit>
-#include <numeric>
-
 #include "cuda/rows.h"
+#include "cuda/tiles_shape.h"
 #include "kernels/reduce_channels.cuh"
 #include "kernels/reduce_general.cuh"
 #include "kernels/reduce_shifted.cuh"
@@ -364,116 +353,7 @@ struct reduce_tiles {
 
 namespace tcu::cuda::rows {
 
-struct ReduceTiles {
-#if defined(TCU_EMULATOR)
-  static constexpr int kRoom = 2048, kStep = 256;  // so that a small test has several tiles, and ranges of outputs
-#else
-  static constexpr int kRoom = 16 << 10;  // bytes of a tile, but for a turn of all threads
-  static constexpr int kStep = 4 << 10;   // of a step, where there is a choice
-#endif
-  static constexpr int kRoomOfBlock = kRoom * 27 / 8;  // of all its tiles: such that four blocks have room
-  static constexpr int kLeastStep = kStep / 4;   // the same where steps are many: of fewer outputs parts are sooner put together
-  static constexpr int kWord = 8;                // bytes that a thread reads at once
-  static constexpr int kOutputs = 4 * kThreads;  // of a block
-  struct Shape {
-    int64_t within, width;                 // outputs and elements of a row
-    int64_t each;                          // rows of a block
-    int64_t steps, at_once, turns, cells;  // turns: tiles of a cell
-    unsigned staged;                       // the inputs that are copied
-    int size, bytes;                       // of an element: of one of these, of all
-    bool skewed;                           // steps begin anywhere in 16 bytes, and are no run together
-    bool fixed;                            // the other inputs are the same in every step
-    int vector;                            // elements that a thread reads at once
-  };
-  // The inputs that lie as the leading one does, of as many bytes.
-  static unsigned staged(const Problem &p) {
-    const int dense = leading_input(p);
-    unsigned inputs = 0;
-    for (int k = 1; k <= p.n_inputs; ++k) {
-      const bool alike = bytes_of(p.dtype(k)) == bytes_of(p.dtype(dense)) && p.alignment[k] == p.alignment[dense];
-      inputs |= unsigned(alike && lies_as(p, k, dense)) << (k - 1);
-    }
-    return inputs;
-  }
-  // Whether the other inputs are the same in every step; `rows` modes are a row's.
-  static bool fixed(const Problem &p, int rows) {
-    const unsigned copied = staged(p);
-    for (int m = rows + 1; m < p.modes.size(); ++m)
-      for (int k = 1; k <= p.n_inputs; ++k)
-        if (p.modes[m].role == Role::R && p.modes[m].stride[k] != 0 && (copied >> (k - 1) & 1) == 0) return false;
-    return true;
-  }
-  // at_once is 0 where there is no such shape.
-  static Shape shape(const Problem &p) {
-    const Shape s = shape(p, true);
-    return s.at_once > 0 ? s : shape(p, false);
-  }
-  // within: with a K mode in a row ('K R K R').
-  static Shape shape(const Problem &p, bool within) {
-    Shape s{};
-    const int dense = leading_input(p), size = bytes_of(p.dtype(dense)), aligned = 1 << p.alignment[dense];
-    int rows = within;  // modes of a row
-    if (within && (p.modes[0].role != Role::K || p.modes[0].stride[dense] != 1)) return s;
-    s.within = s.width = within ? p.modes[0].extent : 1;
-    while (rows < p.modes.size() && p.modes[rows].role == Role::R && p.modes[rows].stride[dense] == s.width) s.width *= p.modes[rows++].extent;
-    if (p.modes.size() < rows + 2 || aligned < size || (within && rows == 1)) return s;
-    const Mode &k = p.modes[rows], &r = p.modes[rows + 1];
-    if (k.role != Role::K || r.role != Role::R || k.stride[dense] != s.width || r.stride[dense] == s.width) return s;
-    s.staged = staged(p), s.size = size, s.bytes = size * std::popcount(s.staged);
-    const int64_t row = s.width * size, period = k.extent * row, all = s.width * s.bytes;
-    bool in_16 = aligned >= 16 && period % 16 == 0;
-    for (int m = rows + 1; m < p.modes.size(); ++m) in_16 &= p.modes[m].stride[dense] * size % 16 == 0;
-    // Rows that the threads have room for. All of the K mode, where a step is one run with the next, and is short, or where some of it would be no
-    // whole words or, of columns, short pieces. Or some: in whole words, where steps begin so, and where that comes out even in whole lines of
-    // memory, which else two blocks read; or else from anywhere on.
-    const int64_t room = std::min<int64_t>({kOutputs / s.within, kAdding * places_in_tile(state_bytes(p)) / s.width, kRoom / 2 / all});
-    const int64_t most = std::min<int64_t>(room, kThreads / s.within);  // where there is a choice
-    int64_t unit = 16 / std::gcd(int64_t(16), row);
-    const bool one_run = r.stride[dense] == k.extent * s.width && k.extent <= room, in_words = in_16 && most >= std::min(unit, k.extent);
-    const bool rather = k.extent <= most ? period <= kLeastStep || !in_words : !in_words && s.width == s.within;
-    if (one_run && (rather || most == 0)) {
-      s.each = k.extent;
-    } else if (most > 0) {
-      s.skewed = !in_words;
-      if (s.skewed) unit = 1;
-      else
-        for (int64_t bytes = 32; bytes <= 128; bytes *= 2)
-          if (const int64_t whole = bytes / std::gcd(bytes, row); whole <= most && k.extent % whole == 0) unit = whole;
-      const int64_t step = std::clamp<int64_t>(kRoom / r.extent, s.skewed ? 2 * kLeastStep : kLeastStep, kStep);
-      const int64_t ranges = ceil_div(k.extent, std::max(std::min(most, step / row) / unit * unit, unit));
-      s.each = std::min(k.extent, ceil_div(ceil_div(k.extent, ranges), unit) * unit);
-    } else {
-      return s;
-    }
-    // Those of a word, where every step is words and begins as one.
-    s.fixed = fixed(p, rows);
-    s.vector = std::min(std::max(kWord / size, 1), places_in_tile(state_bytes(p)));
-    bool words = s.fixed && aligned >= s.vector * size && s.each * s.width % s.vector == 0;
-    for (int m = rows; m < p.modes.size(); ++m) words &= p.modes[m].stride[dense] * (m == rows ? k.extent : 1) % s.vector == 0;
-    if (!words) s.vector = 1;
-    // Steps of a tile: as many as the threads take at once, or several times as many; of not so many that there are no four blocks' tiles.
-    s.steps = r.extent;
-    const int64_t turn = kAdding / lanes(s) * steps_at_once(p.n_inputs, size);
-    const int64_t fit = std::max<int64_t>(kRoom / (step_room(s) * s.bytes), 1);
-    const bool a_turn = stages(p.n_inputs) * turn * step_room(s) * s.bytes <= kRoomOfBlock;
-    s.at_once = std::min(fit > turn ? fit / turn * turn : a_turn ? turn : fit, s.steps);
-    s.turns = p.reduced() / (s.width / s.within * s.steps) * ceil_div(s.steps, s.at_once);
-    s.cells = ceil_div(k.extent, s.each) * (p.kept() / (k.extent * s.within));
-    return s;
-  }
-  // Elements of shared memory that a step takes.
-  static int64_t step_room(const Shape &s) {
-    const int64_t step = s.each * s.width;
-    return s.skewed ? most_pitch_around(int(step), s.size) : step;
-  }
-  // Two tiles, and then the states of all threads in their place.
-  static int shared_bytes(const Problem &p, const Shape &s) {
-    const int64_t states = std::max<int64_t>(kAdding / lanes(s) * s.each * s.width, kThreads);
-    const int64_t tiles = stages(p.n_inputs) * std::popcount(s.staged) * tile_room(int(s.at_once * step_room(s) * s.size));
-    return int(std::max<int64_t>(tiles, states * state_bytes(p)));
-  }
-  static int64_t tile_bytes(const Shape &s) { return s.at_once * s.each * s.width * s.bytes; }
-  static int64_t lanes(const Shape &s) { return std::min<int64_t>(s.each * s.width / s.vector, kAdding); }
+struct ReduceTiles : TilesShape {
   // Whether a thread goes from position to position upwards.
   static bool in_order(const Problem &p) {
     int64_t last = 0;
@@ -595,6 +475,7 @@ struct ReduceTiles {
         {pairs, some, 64},
         {bytes && p.op == ReduceOp::sum && kind_of(p.in[0]) != Kind::Float, all, 64},
         {only && !position && ReduceShifted::accepts(p, d) && ReduceShifted::suits(p, d), 0, 0},
+        {only && !position && ReduceChannels::accepts(p, d) && ReduceChannels::is_much_in_one(p), 0, 0},
         {bytes && !appends(p), some, usual},
         {only && !position && size == 2 && p.n_inputs == 1 && k > kMostChannels, some, 24},
         {only && (position ? size <= 2 : size == 2), some, usual},

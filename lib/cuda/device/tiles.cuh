@@ -1,0 +1,18 @@
+// What reduce.tiles cuts its work into, as its kernel and its launcher agree.
+#pragma once
+#include "device/params.cuh"
+
+namespace tcu::cuda {
+
+// Threads of a block that add up. Its last warp asks for tiles: what all threads found out would take as long as to add up.
+inline constexpr int kAdding = kThreads - 32;
+// Tiles that a block has at a time: of several inputs they have fewer steps.
+TCU_FN constexpr int tiles_at_a_time(int inputs) { return inputs > 1 ? 3 : 2; }
+// Elements of a step that a thread has, at most.
+TCU_FN constexpr int places_in_tile(int state_bytes) { return state_bytes > 8 ? 4 : 8; }
+// Steps whose elements of a place are put to its state at once.
+TCU_FN constexpr int steps_at_once(int inputs, int bytes) { return inputs == 1 && bytes <= 2 ? 8 : 4; }
+// Bytes of shared memory for a tile of so many, which lies there as it does in 128 bytes of global memory.
+TCU_FN constexpr int tile_room(int bytes) { return (bytes + 127) / 128 * 128 + 128; }
+
+}  // namespace tcu::cuda
