@@ -97,9 +97,9 @@ struct scan_across {
       }
     }
   }
-  // What a thread's steps come to. whole: all are there.
+  // What a thread's steps come to, of which `count` are there.
   template <class P>
-  TCU_DEVICE static States folded(const P &p, const Step (&x)[kItems], bool whole, Index count) {
+  TCU_DEVICE static States folded(const P &p, const Step (&x)[kItems], Index count) {
     States own;
 #pragma unroll
     for (int v = 0; v < V; ++v) own.at[v] = F::identity();
@@ -107,7 +107,7 @@ struct scan_across {
 #pragma unroll
       for (int v = 0; v < V; ++v) own.at[v] = F::combine(own.at[v], F::lift(p, apply_at<Map>(p, x[k], v)));
     };
-    if (whole) {
+    if (count >= kItems) {
 #pragma unroll
       for (int k = 0; k < kItems; ++k) append(k);
     } else {
@@ -136,14 +136,13 @@ struct scan_across {
       fetch(p, lines, Index(y) * kItems, x);
 #pragma unroll 1
       for (Index at = 0; at < n; at += Index(rows) * kItems) {
-        const Index first = at + Index(y) * kItems;
-        const bool whole = first + kItems <= n;
+        const Index first = at + Index(y) * kItems, count = n - first;
         fetch(p, lines, first + Index(rows) * kItems, next);
         if (lines.accesses != 0) {
 #pragma unroll
           for (int k = 0; k < kItems; ++k) spread_pack<V>(x[k], p, 0, lines.accesses);
         }
-        const States own = folded(p, x, whole, n - first);
+        const States own = folded(p, x, count);
         folds[y * lanes + column] = own;
         __syncthreads();
         States before = carry;
@@ -158,10 +157,8 @@ struct scan_across {
           for (int v = 0; v < V; ++v) carries[column].at[v] = F::combine(before.at[v], own.at[v]);
         }
         __syncthreads();
-        Out *const to = lines.out(p, first);
-        const Index on = lines.on() * Index(p.mode[p.n_kept].out);
         // What step k's elements come to, in place of what came before it; the results.
-        const auto scanned = [&](int k) {
+        const auto scanned = [&](int k, bool exclusive) {
           Vec<Acc, V> r;
 #pragma unroll
           for (int v = 0; v < V; ++v) {
@@ -171,13 +168,17 @@ struct scan_across {
           }
           return r;
         };
-        if (inside && whole && bare) {
+        if (inside && count > 0) {
+          Out *const to = lines.out(p, first);
+          const Index on = lines.on() * Index(p.mode[p.n_kept].out);
+          if (bare && count >= kItems) {
 #pragma unroll
-          for (int k = 0; k < kItems; ++k) store_converted(to + k * on, scanned(k));
-        } else if (inside) {
+            for (int k = 0; k < kItems; ++k) store_converted(to + k * on, scanned(k, false));
+          } else {
 #pragma unroll
-          for (int k = 0; k < kItems; ++k)
-            if (first + k < n) store(p, to + k * on, scanned(k));
+            for (int k = 0; k < kItems; ++k)
+              if (k < count) store(p, to + k * on, scanned(k, exclusive));
+          }
         }
 #pragma unroll
         for (int v = 0; v < V; ++v) carry.at[v] = carries[column].at[v];
