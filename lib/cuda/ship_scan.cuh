@@ -45,7 +45,7 @@ struct ShipScan {
     if constexpr (is_same<Op_, fold::sum>) {
       constexpr int kTurned = 16 / int(sizeof(In));
       add<scan_turned, kTurned, 1, true>("scan_turned"), add<scan_turned, kTurned, 2, true>("scan_turned");
-      if constexpr (sizeof(Out) >= 4) add<scan_turned, kTurned, 4, true>("scan_turned");
+      if constexpr (sizeof(Out) >= 2) add<scan_turned, kTurned, 4, true>("scan_turned");
       short_lines<1>();
       if constexpr (kFull > 1) short_lines<kFull>();
       add<scan_tiles, 1, true>("scan_tiles");  // lines of a view

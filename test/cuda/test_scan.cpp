@@ -216,10 +216,11 @@ TEST_CASE("cuda: scans of inputs that lie across out, on every kernel", "[cuda][
   Rng rng(15);
   std::vector<int> runs;
   // an input that is contiguous along the lines where out is across: lines of whole pieces of 16 bytes and not, shorter than 128, and longer
-  for (const Sizes &extents : {Sizes{33, 400}, {37, 133}, {70, 16}})
+  // than what a block has at once
+  for (const Sizes &extents : {Sizes{33, 400}, {37, 133}, {70, 16}, {9, 2100}})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 1, true, runs, 0, Order::reversed); });
   // and the other way round, lines side by side in whole pieces of 16 bytes and not
-  for (const Sizes &extents : {Sizes{400, 48}, {133, 37}, {260, 16}})
+  for (const Sizes &extents : {Sizes{400, 48}, {133, 37}, {260, 16}, {2100, 16}})
     for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, extents, 0, true, runs, 0, Order::reversed); });
   for_cases(rng, narrow, [&](const Case &c) { run_case(rng, c, {300, 32}, 0, true, runs, 0, Order::reversed); });
   run_case(rng, {TCU_REDUCE_MAX, oracle::Fold::max, TCU_INT64, TCU_INT8}, {300, 32}, 0, true, runs, 0, Order::reversed);

@@ -537,16 +537,21 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
   CHECK(row(DType::bf16, {5410, 488}, {488, 1}, 1) == "scan.turned");  // and many a thread's
   CHECK(row(DType::bf16, {12410, 488}, {488, 1}, 1) == "scan.turned");
   CHECK(row(DType::f32, {8192, 8192}, {8192, 1}, 1) == "scan.turned");
-  CHECK(row(DType::f32, {2048, 32768}, {32768, 1}, 1) == "scan.copied");  // few lines, and long
-  CHECK(row(DType::f32, {8192, 8192}, {8195, 1}, 1) == "scan.copied");    // that begin anywhere
-  CHECK(row(DType::f64, {8192, 8192}, {8195, 1}, 1) == "scan.turned");    // in whole accesses all the same
-  CHECK(row(DType::i8, {8192, 8192}, {8192, 1}, 1) == "scan.copied");
+  CHECK(row(DType::f32, {2048, 32768}, {32768, 1}, 1) == "scan.turned");
+  CHECK(row(DType::f32, {1000, 65536}, {65536, 1}, 1) == "scan.copied");  // few lines, and long
+  CHECK(row(DType::f32, {8192, 8192}, {8195, 1}, 1) == "scan.turned");    // that begin anywhere
+  CHECK(row(DType::f64, {8192, 8192}, {8195, 1}, 1) == "scan.turned");
+  CHECK(row(DType::i8, {8192, 8192}, {8192, 1}, 1) == "scan.turned");
   // lines of out whose neighbours lie side by side in the input, in whole accesses and not
   CHECK(row(DType::f32, {8192, 8192}, {8192, 1}, 0) == "scan.turned");
   CHECK(row(DType::f32, {2001, 30001}, {30001, 1}, 0) == "scan.turned");
   CHECK(row(DType::f16, {2001, 30001}, {30001, 1}, 0) == "scan.copied");
-  CHECK(row(DType::f16, {16000, 4224}, {4224, 1}, 0) == "scan.copied");  // few, and long
-  CHECK(row(DType::i8, {8192, 8192}, {8192, 1}, 0) == "scan.copied");
+  CHECK(row(DType::f32, {5001, 4097}, {4097, 1}, 0) == "scan.copied");   // few of those that come one by one
+  CHECK(row(DType::f16, {16000, 4224}, {4224, 1}, 0) == "scan.turned");
+  CHECK(row(DType::f16, {65536, 2048}, {2048, 1}, 0) == "scan.copied");   // few, and long
+  CHECK(row(DType::f16, {100, 335536}, {335536, 1}, 0) == "scan.copied");  // results that would go one by one
+  CHECK(row(DType::f16, {200, 167760}, {167760, 1}, 0) == "scan.turned");
+  CHECK(row(DType::i8, {8192, 8192}, {8192, 1}, 0) == "scan.turned");
   CHECK(row(DType::i8, {1024, 65536}, {65536, 1}, 0) == "scan.turned");
   CHECK(row(DType::f32, {1000000, 16}, {16, 1}, 1) == "scan.copied");     // short ones
   CHECK(row(DType::i8, {16, 10, 80, 130, 7}, {7, 14560, 145600, 112, 1}, 1) != "scan.copied");  // out's neighbours lie side by side
@@ -682,7 +687,10 @@ TEST_CASE("rows: reductions between the few channels of many elements") {
   CHECK(row(DType::i8, {8, 1536, 1776}) == "reduce.channels");     // whole vectors, which reduce.split would have
   CHECK(row(DType::f32, {8, 1536, 8000}) == "reduce.strided");      // and would not
   CHECK(row(DType::f32, {16, 50000, 200}) == "reduce.split");       // rows of 64 bytes
-  CHECK(row(DType::f32, {2, 1 << 23}) == "reduce.split");           // several rows as one
+  CHECK(row(DType::f32, {2, 1 << 23}) == "reduce.channels");        // one run of much
+  CHECK(row(DType::f16, {4, 1 << 23}) == "reduce.channels");
+  CHECK(row(DType::f32, {2, 1 << 20}) == "reduce.split");           // and of less: several rows as one
+  CHECK(row(DType::f64, {8, 1 << 18}) == "reduce.split");
 }
 
 TEST_CASE("rows: short rows of what is kept, again and again") {

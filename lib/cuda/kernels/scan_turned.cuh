@@ -1,7 +1,8 @@
 // scan.turned: of input and out one is contiguous along the lines, and the other across them (modes 'S K', 'S K K').
-// A warp has some lines that are neighbours where these lie side by side, 32 or, where lines are few, 16 or 8, so that what its threads read or
-// write there at a step is whole sectors; L threads share a line, a few neighbouring steps each. A piece of every line is worked on while the next
-// ones are on their way to shared memory. Nobody waits for another warp.
+// A block has some lines that are neighbours where these lie side by side, so that what a warp reads or writes there at a step is whole sectors.
+// Pieces of these lines go round its warps, and each warp brings its next piece to shared memory while it works on one. A warp folds its piece;
+// all warps tell each other what theirs come to; then it scans the piece from what comes before it. Where lines are few L threads share one, each
+// with a part of the piece. Nobody waits for another block.
 // kAlong: the input is contiguous along the lines. They lie in a piece with a gap of one access between them, so that the accesses of a warp
 // meet in no bank; results go to memory at once. Else a piece is a row of neighbours after another, and its results are turned in shared
 // memory, line by line with a gap of a word, and go to memory from there.
@@ -10,8 +11,21 @@
 #include "device/scan.cuh"
 
 namespace tcu::cuda {
-inline constexpr int kTurnedBytes = 256;  // of a line, in a piece
-inline constexpr int kTurnedPieces = 3;   // that a warp works on or waits for
+inline constexpr int kTurnedWarps = 8, kFewTurnedWarps = 4;  // of a block, at most; of one of many
+inline constexpr int kTurnedPieces = 2;                      // that a warp works on or waits for
+// A warp's piece, in elements.
+struct TurnedPiece {
+  int of_thread, across;  // lines of a thread; threads side by side, which is how far its lines are from each other
+  int lines, steps;       // 128 bytes of a line
+  int pitch, bytes;       // pitch: from line to line, or step to step
+  int word, results;      // results that go to memory at once; from line to line, where they are turned
+  int all;                // bytes of a warp's pieces and results
+
+  TCU_FN constexpr TurnedPiece(int in, int out, int vector, int lanes, bool along)
+      : of_thread((along ? out : in) <= 2 ? 2 : 1), across(32 / lanes), lines(across * of_thread),
+        steps(128 / (along || in > out ? in : out)), pitch(along ? steps + vector : lines), bytes(pitch * (along ? lines : steps) * in),
+        word(16 / out), results(steps + word), all(kTurnedPieces * bytes + (along ? 0 : lines * results * out)) {}
+};
 }  // namespace tcu::cuda
 
 #if defined(TCU_KERNELS)
@@ -22,160 +36,273 @@ struct scan_turned {
   using F = ScanFold<Op, Acc, Index>;
   using State = typename F::State;
   using In = first_of<typename Map::Inputs>;
-  static constexpr int kMostThreads = 32, kResident = 16;
-  static constexpr int kLines = 32 / L, kSteps = kTurnedBytes / int(kAlong || sizeof(In) > sizeof(Out) ? sizeof(In) : sizeof(Out));
-  static constexpr int kWord = 16 / int(sizeof(Out));                                  // results that go to memory at once
-  static constexpr int E = kAlong ? V : kWord * L < kSteps ? kWord : kSteps / L;       // neighbouring steps of a thread
-  static constexpr int kPitch = kAlong ? kSteps + V : kLines;                          // of a piece, from line to line, or step to step
-  static constexpr int kPiece = kPitch * (kAlong ? kLines : kSteps), kResults = kSteps + kWord;  // kResults: from line to line
-  static constexpr int kShared = kTurnedPieces * kPiece * int(sizeof(In)), kTurned = kAlong ? 0 : kLines * kResults * int(sizeof(Out));
+  static constexpr TurnedPiece kPiece{int(sizeof(In)), int(sizeof(Out)), V, L, kAlong};
+  static constexpr int kMostThreads = 32 * kTurnedWarps, kResident = 1;
+  static constexpr int G = kPiece.of_thread, kAcross = kPiece.across, kLines = kPiece.lines, kSteps = kPiece.steps;
+  static constexpr int kMine = kSteps / L;  // steps of a thread
+  static constexpr int kUnit = kAlong ? V : kPiece.word < kMine ? kPiece.word : kMine;  // elements of an access to its line in shared memory
+  static constexpr int E = kUnit > 8 ? kUnit : kMine < 8 ? kMine : 8;                   // that it takes at a time
+  static constexpr int kApart = kAlong ? kAcross * kPiece.pitch : kAcross, kNext = kAlong ? 1 : kPiece.pitch;  // from line to line of a thread; step to step
 
-  // E elements of a thread's line, from element `at` of the scan on.
-  template <class P>
-  TCU_DEVICE static void read(const P &p, State (&t)[E], const In *piece, int at, bool reverse) {
+  // What a thread has to do with its lines' part of a piece.
+  struct Work {
+    const In *piece;  // in shared memory, as all of the piece, of the thread's first line
+    Out *results;     // there too, where they are turned
+    Out *to[G];       // in memory, where the first result of each line goes, in the order of the scan
+    Index step;       // from there to the next
+    Index lines;      // from the thread's first line on
+    int first, here;  // the element of the piece that is its first one, in that order; elements of the piece that there are, in memory
+  };
+  // E elements of a line, from element `at` of the scan on.
+  template <bool kReverse, class P>
+  TCU_DEVICE static void read(const P &p, State (&e)[E], const In *line, int at) {
     if constexpr (kAlong) {
-      Pack<V, typename Map::Inputs> pack;
-      pack.first = Raw<In, V>::staged(piece + (reverse ? kSteps - V - at : at));
-      State in_memory[V];
 #pragma unroll
-      for (int v = 0; v < V; ++v) in_memory[v] = F::lift(p, apply_at<Map>(p, pack, v));
+      for (int u = 0; u < E; u += V) {
+        Pack<V, typename Map::Inputs> pack;
+        pack.first = Raw<In, V>::staged(line + (kReverse ? kSteps - V - at - u : at + u));
 #pragma unroll
-      for (int v = 0; v < V; ++v) t[v] = reverse ? in_memory[V - 1 - v] : in_memory[v];
+        for (int v = 0; v < V; ++v) e[u + (kReverse ? V - 1 - v : v)] = F::lift(p, apply_at<Map>(p, pack, v));
+      }
     } else {
 #pragma unroll
-      for (int v = 0; v < E; ++v) {
-        Pack<1, typename Map::Inputs> pack;
-        pack.first = Raw<In, 1>::staged(piece + (reverse ? kSteps - 1 - at - v : at + v) * kPitch);
-        t[v] = F::lift(p, apply_at<Map>(p, pack, 0));
+      for (int v = 0; v < E; ++v) e[v] = one<kReverse>(p, line, at + v);
+    }
+  }
+  // Element `at`.
+  template <bool kReverse, class P>
+  TCU_DEVICE static State one(const P &p, const In *line, int at) {
+    Pack<1, typename Map::Inputs> pack;
+    pack.first = Raw<In, 1>::staged(line + place<kReverse>(at) * kNext);
+    return F::lift(p, apply_at<Map>(p, pack, 0));
+  }
+  template <bool kReverse>
+  TCU_DEVICE static int place(int at) { return kReverse ? kSteps - 1 - at : at; }
+  // Whether elements at..at+E-1 are all there.
+  template <bool kReverse>
+  TCU_DEVICE static bool whole(const Work &w, int at) { return place<kReverse>(kReverse ? at : at + E - 1) < w.here; }
+
+  // What the part comes to.
+  template <bool kReverse, class P>
+  TCU_DEVICE static void fold(const P &p, const Work &w, State (&all)[G]) {
+#pragma unroll
+    for (int g = 0; g < G; ++g) all[g] = F::identity();
+#pragma unroll 1
+    for (int at = w.first; at < w.first + kMine; at += E) {
+      if (whole<kReverse>(w, at)) {
+#pragma unroll
+        for (int g = 0; g < G; ++g) {
+          State e[E];
+          read<kReverse>(p, e, w.piece + g * kApart, at);
+#pragma unroll
+          for (int v = 0; v < E; ++v) all[g] = F::combine(all[g], e[v]);
+        }
+      } else {
+#pragma unroll 1
+        for (int v = at; v < at + E; ++v) {
+          if (place<kReverse>(v) >= w.here) continue;
+#pragma unroll
+          for (int g = 0; g < G; ++g) all[g] = F::combine(all[g], one<kReverse>(p, w.piece + g * kApart, v));
+        }
       }
     }
   }
-  // A piece of a thread's line, of which the elements from..to-1 of the scan are there; `out` is where element 0 goes, or would; `turned`
-  // where the line's results are to lie in shared memory.
-  template <bool kWhole, class P>
-  TCU_DEVICE static void scan(const P &p, const In *piece, Out *turned, int from, int to, Out *out, bool inside, State &upto) {
-    const bool reverse = (p.flags & kReverse) != 0, exclusive = (p.flags & kExclusive) != 0;
-    const bool plain = (kWhole || !kAlong) && !p.reads_out() && !p.scales();
-    const int64_t along = reverse ? -p.mode[p.n_kept].out : p.mode[p.n_kept].out;
-    const int lane = int(threadIdx.x), x = lane % kLines, y = lane / kLines;
-    constexpr int kRound = L * E;
-    const int first = kWhole ? 0 : from / kRound * kRound, last = kWhole ? kSteps : to;
-    State next[E];
-    read(p, next, piece, first + y * E, reverse);
-#pragma unroll 4
-    for (int round = first; round < last; round += kRound) {
-      const int at = round + y * E;
-      State e[E], own[E];
-      typename F::Value r[E];
+  // Its results. upto: of each line what comes before them. plain: they are not scaled, nor added to what is there.
+  template <bool kReverse, class P>
+  TCU_DEVICE static void scan(const P &p, Work w, bool plain, State (&upto)[G]) {
+    const bool exclusive = (p.flags & kExclusive) != 0;
+    const auto next = [&](State &upto, const State &e) {
+      const State before = upto;
+      upto = F::combine(before, e);
+      return exclusive ? F::before(p, before, e) : F::value(upto);
+    };
+#pragma unroll 1
+    for (int at = w.first; at < w.first + kMine; at += E) {
+      if (plain && whole<kReverse>(w, at)) {
 #pragma unroll
-      for (int v = 0; v < E; ++v) e[v] = next[v];
-      if (round + kRound < last) read(p, next, piece, at + kRound, reverse);  // before anything is written
-      if constexpr (!kWhole) {
+        for (int g = 0; g < G; ++g) {
+          State e[E];
+          Out r[E];
+          read<kReverse>(p, e, w.piece + g * kApart, at);
 #pragma unroll
-        for (int v = 0; v < E; ++v)
-          if (at + v < from || at + v >= to) e[v] = F::identity();
-      }
-      State before = upto;
-      if constexpr (L > 1) {
-        own[0] = e[0];
+          for (int v = 0; v < E; ++v) r[v] = tcu::convert<Out>(next(upto[g], e[v]));
+          if constexpr (kAlong) {
+            if (g * kAcross < w.lines) {
 #pragma unroll
-        for (int v = 1; v < E; ++v) own[v] = F::combine(own[v - 1], e[v]);
-        State all = own[E - 1];
+              for (int v = 0; v < E; ++v) w.to[g][v * w.step] = r[v];
+            }
+          } else {
 #pragma unroll
-        for (int h = 1; h < L; h *= 2) {
-          const State below = shuffle_up(all, h * kLines, 32);
-          if (y >= h) all = F::combine(below, all);
-        }
-        const State below = shuffle_up(all, kLines, 32);
-        if (y > 0) before = F::combine(upto, below);
-        upto = F::combine(upto, shuffle(all, 32 - kLines + x, 32));
-      }
+            for (int u = 0; u < E; u += kUnit) {
+              Vec<Out, kUnit> word;
 #pragma unroll
-      for (int v = 0; v < E; ++v) {
-        const State earlier = v == 0 ? before : L > 1 ? F::combine(before, own[v > 0 ? v - 1 : 0]) : upto;
-        if constexpr (L == 1) upto = F::combine(earlier, e[v]);
-        r[v] = exclusive ? F::before(p, earlier, e[v]) : F::value(L > 1 ? F::combine(before, own[v]) : upto);
-      }
-      if (plain) {
-        Vec<Out, E> in_order, in_memory;
-#pragma unroll
-        for (int v = 0; v < E; ++v) in_order.at[v] = tcu::convert<Out>(r[v]);
-        if constexpr (!kAlong) {
-#pragma unroll
-          for (int v = 0; v < E; ++v) in_memory.at[v] = reverse ? in_order.at[E - 1 - v] : in_order.at[v];
-          store_vector(turned + (reverse ? kSteps - E - at : at), in_memory);
-        } else if (inside) {
-#pragma unroll
-          for (int v = 0; v < E; ++v) out[(at + v) * along] = in_order.at[v];
+              for (int v = 0; v < kUnit; ++v) word.at[v] = r[u + (kReverse ? kUnit - 1 - v : v)];
+              store_vector(w.results + g * kAcross * kPiece.results + (kReverse ? kSteps - kUnit - at - u : at + u), word);
+            }
+          }
+          w.to[g] += int64_t(E) * w.step;
         }
       } else {
+#pragma unroll 1
+        for (int v = at; v < at + E; ++v) {
 #pragma unroll
-        for (int v = 0; v < E; ++v)
-          if (inside && at + v >= from && at + v < to) store(p, out + (at + v) * along, Vec<typename F::Value, 1>{{r[v]}});
+          for (int g = 0; g < G; ++g) {
+            if (place<kReverse>(v) < w.here) {
+              const typename F::Value r = next(upto[g], one<kReverse>(p, w.piece + g * kApart, v));
+              if (!kAlong && plain) w.results[g * kAcross * kPiece.results + place<kReverse>(v)] = tcu::convert<Out>(r);
+              else if (g * kAcross < w.lines) store(p, w.to[g], Vec<typename F::Value, 1>{{r}});
+            }
+            w.to[g] += w.step;
+          }
+        }
       }
     }
   }
 
-  // The results of `here` steps of the warp's lines, as many as there are of `lines`, W at once: of each to where it begins in `out`.
+  // The results of `here` steps of a piece, W at once: of each line, as many as there are of `lines`, to where it begins in `out`.
   template <int W>
-  TCU_DEVICE static void write(Out *out, Index begins, const Out *results, Index lines, int here) {
+  TCU_DEVICE static void write(Out *out, const Index (&begins)[G], const Out *results, Index lines, int here) {
+#pragma unroll
+    for (int g = 0; g < G; ++g) {
 #pragma unroll 4
-    for (int i = int(threadIdx.x) * W; i < kLines * kSteps; i += 32 * W) {
-      const int of = i / kSteps, at = i % kSteps;
-      Out *const to = out + (shuffle(begins, of, 32) + at);
-      if (at < here && of < lines) store_vector(to, *reinterpret_cast<const Vec<Out, W> *>(results + of * kResults + at));
+      for (int first = 0; first < kAcross * kSteps; first += 32 * W) {
+        const int i = first + int(threadIdx.x) % 32 * W, across = i / kSteps, at = i % kSteps, line = g * kAcross + across;
+        Out *const to = out + (shuffle(begins[g], across, 32) + at);
+        if (across < kAcross && at < here && line < lines) store_vector(to, *reinterpret_cast<const Vec<Out, W> *>(results + line * kPiece.results + at));
+      }
     }
   }
+
+  // How the threads of a warp bring a piece to shared memory, V elements at a time.
+  struct Source {
+    static constexpr int kRow = (kAlong ? kSteps : kLines) / V;  // accesses of a row, which a piece has in memory as here
+    static constexpr int kRows = kRow < 32 ? 32 / kRow : 1, kParts = kRow < 32 ? 1 : kRow / 32, kItems = kLines * kSteps / V / 32;
+    Index at[kAlong ? kItems : kParts], across;  // of each access, or to each part of a row, from the piece's first step on; from row to row
+    int row, place;                              // of the first access
+
+    // begin_of(line): where it begins in memory.
+    template <class BeginOf>
+    TCU_DEVICE Source(Index across, Index lines, BeginOf begin_of) : across(across) {
+      const int lane = int(threadIdx.x) % 32;
+      row = kRow < 32 ? lane / kRow : 0, place = lane % (kRow < 32 ? kRow : 32) * V;
+#pragma unroll
+      for (int i = 0; i < (kAlong ? kItems : kParts); ++i) {
+        const int line = place + i * 32 * V;
+        at[i] = kAlong ? begin_of(i * kRows + row) + place : begin_of(line < lines ? line : 0) + row * across;
+      }
+    }
+    // As many steps as there are, from `in` on; of a piece that is not whole by whole accesses.
+    template <bool kWhole>
+    TCU_DEVICE void bring(In *piece, const In *in, int steps) const {
+#pragma unroll
+      for (int i = 0; i < kItems; ++i) {
+        const int down = i / kParts * kRows, part = i % kParts;
+        const In *const from = in + (kAlong ? at[i] : at[part] + down * across);
+        if (kWhole || (kAlong ? place + V <= steps : row + down < steps))
+          copy_ahead<V * int(sizeof(In))>(piece + (row + down) * kPiece.pitch + place + part * 32 * V, from);
+      }
+    }
+  };
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(Slot, shared, kShared / 16 + (kTurned + 15) / 16);
-    const int lane = int(threadIdx.x), x = lane % kLines;
-    const bool reverse = (p.flags & kReverse) != 0;
-    const Index n = Index(p.folded), pieces = (n - 1) / kSteps + 1;
-    const Index lines = Index(p.kept), first = Index(blockIdx.x) * kLines, line = first + x;
-    Offsets<1, Index> o;
-    decode(o, p, 0, p.n_kept, line < lines ? line : lines - 1);
-    const auto place = [&](Index k) { return reinterpret_cast<In *>(shared) + int(k % kTurnedPieces) * kPiece; };
-    Out *const results = reinterpret_cast<Out *>(shared + kShared / 16);
-    const auto begin = [&](Index k) { return (reverse ? pieces - 1 - k : k) * kSteps; };  // in memory
-    const auto fetch = [&](Index k) {
-      if (k < pieces) {
-        constexpr int kRow = (kAlong ? kSteps : kLines) / V;  // accesses
+    TCU_DYNAMIC_SHARED(Slot, shared);
+    const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32, warps = int(blockDim.x) / 32, x = lane % kAcross, y = lane / kAcross;
+    const bool reverse = (p.flags & kReverse) != 0, plain = !p.reads_out() && !p.scales();
+    const Index n = Index(p.folded), pieces = (n - 1) / kSteps + 1, step = Index(p.mode[p.n_kept].out), across = Index(p.mode[p.n_kept].in[0]);
+    const Index first = Index(blockIdx.x) * kLines, lines = Index(p.kept) - first;  // of the block; from there on
+    Index from[G], begins[G];                                                       // of a thread's lines, in the input and in out
+    State upto[G];
+    bool in_words = true;
 #pragma unroll
-        for (int i = 0; i < kLines * kSteps / V; i += 32) {
-          const int row = (i + lane) / kRow, in_row = (i + lane) % kRow * V;
-          const Index of = shuffle(o.in[0], kAlong ? row : in_row, 32), step = begin(k) + (kAlong ? in_row : row);
-          const In *const from = static_cast<const In *>(p.in[0]) + (kAlong ? of + step : of + step * Index(p.mode[p.n_kept].in[0]));
-          In *const to = place(k) + row * kPitch + in_row;
-          if (kAlong ? step + V <= n : step < n && first + in_row < lines) {
-            copy_ahead<V * int(sizeof(In))>(to, from);
-          } else if (kAlong) {
-            for (int v = 0; step + v < n; ++v) to[v] = from[v];
-          }
+    for (int g = 0; g < G; ++g) {
+      const Index line = x + g * kAcross;
+      Offsets<1, Index> o;
+      decode(o, p, 0, p.n_kept, first + (line < lines ? line : lines - 1));
+      from[g] = o.in[0], begins[g] = o.out, upto[g] = F::start(p);
+      in_words &= is_aligned<Out, kPiece.word>(static_cast<Out *>(p.out) + o.out);
+    }
+    in_words = __all_sync(kAllLanes, in_words);
+    const Source source(across, lines, [&](int line) {
+      Index begin = 0;
+#pragma unroll
+      for (int g = 0; g < G; ++g) {
+        const Index one = shuffle(from[g], line % kAcross, 32);
+        if (line / kAcross == g) begin = one;
+      }
+      return begin;
+    });
+    char *const mine = reinterpret_cast<char *>(shared) + warp * kPiece.all;
+    State *const sums = reinterpret_cast<State *>(reinterpret_cast<char *>(shared) + warps * kPiece.all);  // of two rounds in turn, by warp and line
+    const auto piece = [&](Index round) { return reinterpret_cast<In *>(mine + int(round % kTurnedPieces) * kPiece.bytes); };
+    const auto begin = [&](Index k) { return (reverse ? pieces - 1 - k : k) * kSteps; };  // in memory
+    const auto fetch = [&](Index round) {
+      const Index k = round * warps + warp;
+      if (k < pieces) {
+        const In *const in = static_cast<const In *>(p.in[0]) + begin(k) * (kAlong ? 1 : across);
+        const int steps = n - begin(k) < kSteps ? int(n - begin(k)) : kSteps;
+        if (steps == kSteps) {
+          source.template bring<true>(piece(round), in, kSteps);
+        } else {
+          source.template bring<false>(piece(round), in, steps);
+#pragma unroll
+          for (int g = 0; g < G; ++g)
+#pragma unroll 1
+            for (int v = kAlong && y == 0 ? steps / V * V : steps; v < steps; ++v) piece(round)[x * kPiece.pitch + g * kApart + v] = in[from[g] + v];
         }
       }
       end_of_copies();
     };
-    const bool in_words = !kAlong && __all_sync(kAllLanes, is_aligned<Out, kWord>(static_cast<Out *>(p.out) + o.out));
-    State upto = F::start(p);
-    for (int k = 0; k < kTurnedPieces - 1; ++k) fetch(k);
+
+    for (int round = 0; round < kTurnedPieces - 1; ++round) fetch(round);
 #pragma unroll 1
-    for (Index k = 0; k < pieces; ++k) {
+    for (Index round = 0; round * warps < pieces; ++round) {
       await_copies<kTurnedPieces - 2>();
       __syncwarp();  // all have what they copied, and have done with the piece before
-      fetch(k + kTurnedPieces - 1);
-      const In *const piece = place(k) + x * (kAlong ? kPitch : 1);
-      Out *const turned = results + x * kResults;
-      Out *const out = static_cast<Out *>(p.out) + (o.out + int64_t(begin(k) + (reverse ? kSteps - 1 : 0)) * p.mode[p.n_kept].out);
-      const int here = n - begin(k) < kSteps ? int(n - begin(k)) : kSteps;
-      if (here == kSteps) scan<true>(p, piece, turned, 0, kSteps, out, line < lines, upto);
-      else scan<false>(p, piece, turned, reverse ? kSteps - here : 0, reverse ? kSteps : here, out, line < lines, upto);
-      if (kAlong || p.reads_out() || p.scales()) continue;
-      __syncwarp();
-      Out *const to = static_cast<Out *>(p.out) + begin(k);
-      if (in_words && here % kWord == 0) write<kWord>(to, o.out, results, lines - first, here);
-      else write<1>(to, o.out, results, lines - first, here);
+      fetch(round + kTurnedPieces - 1);
+      const Index k = round * warps + warp;
+      Work w;
+      w.piece = piece(round) + x * (kAlong ? kPiece.pitch : 1), w.results = reinterpret_cast<Out *>(mine + kTurnedPieces * kPiece.bytes) + x * kPiece.results;
+      w.step = reverse ? -step : step, w.lines = lines - x, w.first = y * kMine;
+      w.here = k >= pieces ? 0 : n - begin(k) < kSteps ? int(n - begin(k)) : kSteps;
+      State all[G], before[G];
+      if (reverse) fold<true>(p, w, all);
+      else fold<false>(p, w, all);
+
+      State *const told = sums + int(round & 1) * warps * kLines + x;
+#pragma unroll
+      for (int g = 0; g < G; ++g) {
+#pragma unroll
+        for (int h = 1; h < L; h *= 2) {
+          const State below = shuffle_up(all[g], h * kAcross, 32);
+          if (y >= h) all[g] = F::combine(below, all[g]);
+        }
+        if (y == L - 1) told[warp * kLines + g * kAcross] = all[g];
+        if (L > 1) all[g] = shuffle_up(all[g], kAcross, 32);  // what comes before the thread's part
+      }
+      __syncthreads();
+#pragma unroll 4
+      for (int i = 0; i < warps; ++i) {
+#pragma unroll
+        for (int g = 0; g < G; ++g) {
+          if (i == warp) before[g] = upto[g];
+          upto[g] = F::combine(upto[g], told[i * kLines + g * kAcross]);
+        }
+      }
+#pragma unroll
+      for (int g = 0; g < G; ++g) {
+        if (L > 1 && y > 0) before[g] = F::combine(before[g], all[g]);
+        w.to[g] = static_cast<Out *>(p.out) + (begins[g] + int64_t(begin(k) + (reverse ? kSteps - 1 - w.first : w.first)) * step);
+      }
+      if (reverse) scan<true>(p, w, plain, before);
+      else scan<false>(p, w, plain, before);
+      if (!kAlong && plain) {
+        __syncwarp();
+        Out *const out = static_cast<Out *>(p.out) + begin(k);
+        const Out *const results = w.results - x * kPiece.results;
+        if (in_words && w.here % kPiece.word == 0) write<kPiece.word>(out, begins, results, lines, w.here);
+        else write<1>(out, begins, results, lines, w.here);
+      }
     }
   }
 };
@@ -201,36 +328,43 @@ struct ScanTurned {
     const int k = int(fastest(p, Role::K) - p.modes.begin()), s = int(fastest(p, Role::S) - p.modes.begin());
     return (along(p) ? starts_aligned(p, s, 1, whole) : rows_aligned(p, k, 1, whole)) ? whole : 1;
   }
-  static bool accepts(const Problem &p, const Device &) {
+  static bool accepts(const Problem &p, const Device &d) {
     if (p.empty() || p.n_inputs != 1 || p.in_place || !fastest(p, Role::K) || bytes_of(p.in[0]) > 8 || bytes_of(p.out) > 8) return false;
-    return turned(p) && (vector(p) > 1 || (bytes_of(p.in[0]) >= 4 && real_part_of(p.in[0]) == p.in[0]));
+    if (!turned(p) || (vector(p) == 1 && (bytes_of(p.in[0]) < 4 || real_part_of(p.in[0]) != p.in[0]))) return false;
+    return kFewTurnedWarps * bytes_of_warp(p, piece(p, 1)) <= d.shared_bytes - 2048;
   }
-  // Of the lines' neighbours, where they lie side by side.
-  static int neighbour_bytes(const Problem &p) { return bytes_of(along(p) ? p.out : p.in[0]); }
-  // Threads of a line: more where lines are few, as long as what a warp reads or writes at a step is a sector; across two-byte elements and
-  // those that begin anywhere as many as can be.
+  static TurnedPiece piece(const Problem &p, int lanes) { return {bytes_of(p.in[0]), bytes_of(p.out), vector(p), lanes, along(p)}; }
+  static int bytes_of_warp(const Problem &p, const TurnedPiece &one) { return one.all + 2 * one.lines * scan_state_bytes(p); }
+  static int64_t blocks(const Problem &p, int lanes) { return ceil_div(p.kept(), piece(p, lanes).lines); }
+  // Threads of a line at most: what a warp reads or writes at a step is a sector.
+  static int most_lanes(const Problem &p) {
+    return std::min(4, piece(p, 1).of_thread * bytes_of(along(p) ? p.out : p.in[0]));
+  }
+  // More than one where lines are few.
   static int lanes(const Problem &p, const Device &d) {
-    const int bytes = neighbour_bytes(p);
-    const bool most = !along(p) && (bytes == 2 || vector(p) == 1);
     int n = 1;
-    while (n < 4 && n < bytes && (most || p.kept() * n < int64_t(d.processors) * 120)) n *= 2;
+    while (n < most_lanes(p) && blocks(p, n) * 4 < int64_t(d.processors) * 3) n *= 2;
     return n;
   }
-  // Many lines, for few threads go along few; for longer lines scan.copied's two launches are nothing.
-  // Of 90 random problems (H100) it is chosen for 36, in 0.64 of the time of the best of the others (geometric mean; 1.15 at most). Along lines
-  // that begin anywhere it is slow to bring them but in 8 bytes, and short ones are mostly gaps. Across, of 46 problems it is chosen for 29 and
-  // takes 0.51 to 0.89 of scan.copied's time in 28, 1.09 in one; bytes, of which a piece is many steps, are slow unless there is much of them.
+  // Lines for all processors, and pieces that are not mostly gaps; of neighbours that begin anywhere, which come one by one, more. Of 54 problems of
+  // 0.5 to 400 MB (H200, time over scan.copied's) those with so many lines took 0.43 to 0.94, but two: 1024 lines of 4096 float32, 1.12, 4097 that begin
+  // anywhere, 1.19; those with half as many 1.1 to 4.7. Not where results of one or two bytes would go to memory one by one.
   static bool suits(const Problem &p, const Device &d) {
-    const int64_t n = fastest(p, Role::S)->extent, lines = p.kept();
-    const int beside = neighbour_bytes(p), behind = bytes_of(along(p) ? p.in[0] : p.out);
-    if (n * behind < 128) return false;
-    if (along(p) && vector(p) == 1) return behind == 8 && lines >= d.processors * 60;
-    if (!along(p) && behind == 1) return n >= 1000 && lines >= d.processors * 300;
-    return lines * std::min(beside, 4) >= d.processors * (n < 3000 ? 40 : 84);
+    const int behind = bytes_of(along(p) ? p.in[0] : p.out), each = !along(p) && vector(p) == 1 ? 8 : 1;
+    const Mode &s = *fastest(p, Role::S);
+    if (!along(p) && behind <= 2 && !starts_aligned(p, int(&s - p.modes.begin()), 0, 16 / behind)) return false;
+    return s.extent * behind >= 128 && blocks(p, most_lanes(p)) >= int64_t(d.processors) * each;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
-    c.block = 32, c.vector = vector(p), c.lanes = lanes(p, d), c.grid = ceil_div(p.kept() * c.lanes, 32);
+    c.vector = vector(p), c.lanes = lanes(p, d), c.grid = blocks(p, c.lanes);
+    const TurnedPiece one = piece(p, c.lanes);
+    // As many warps as all blocks together have of a multiprocessor, and a few at least. Of many blocks each has two pieces to a warp, so that one is
+    // on its way; and all its warps have as many.
+    const int64_t abreast = ceil_div(c.grid, d.processors), a_warp = bytes_of_warp(p, one), pieces = ceil_div(fastest(p, Role::S)->extent, one.steps);
+    const int64_t room = (d.shared_bytes - 2048) / (abreast * a_warp), most = abreast < kFewTurnedWarps ? pieces : pieces / 2;
+    const int64_t warps = std::max<int64_t>(std::min(std::max<int64_t>(std::min(kTurnedWarps / abreast, room), kFewTurnedWarps), most), 1);
+    c.block = 32 * int(ceil_div(pieces, ceil_div(pieces, warps))), c.shared_bytes = c.block / 32 * int(a_warp);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
