@@ -216,100 +216,127 @@ struct reduce_tiles {
     __syncthreads();
     return t < here ? states[t] : F::identity();
   }
+  // What a block has: of cell `cell` `here` rows from row `first` on, which are `count` elements of every step; and of its steps part `part`.
+  struct Work {
+    int inner, width, along;  // outputs and elements of a row; the mode of steps
+    int each, chunk;          // rows, if they are not the last ones; steps of a tile
+    int here, count, pitch;   // pitch: from step to step in shared memory
+    int inverse;              // as fold asks for it, found where other things are under way
+    Index steps, apart, chunks, turns, cell, part, first;  // apart: from step to step; chunks: tiles of a run; turns: of a cell
+    Offsets<N, Index> o;
+
+    template <class P>
+    TCU_DEVICE explicit Work(const P &p)
+        : inner(within(p)), width(inner), along(p.n_kept), each(p.detail & 0xffff), chunk(p.detail >> 16) {
+      // A row is of one mode or, where not all inputs have them as one, several.
+#pragma unroll 1
+      for (; p.mode[along].in[kDense] == width; ++along) width *= int(p.mode[along].extent);
+      const Index extent = Index(p.mode[kRows].extent), ranges = (extent + each - 1) / each;
+      Index cells = divide(Index(p.kept), p.mode[0].divisor);
+      if constexpr (kWithin) cells = divide(cells, p.mode[1].divisor);
+      cells *= ranges;
+      part = Index(blockIdx.x) / cells, cell = Index(blockIdx.x) - part * cells;
+      const Index outer = cell / ranges;
+      first = (cell - outer * ranges) * each;
+      here = extent - first < each ? int(extent - first) : each, count = here * width;
+      steps = Index(p.mode[along].extent), apart = Index(p.mode[along].in[kDense]);
+      pitch = kSkewed ? pitch_around(count, kSize, apart) : count;
+      chunks = (steps + chunk - 1) / chunk, turns = Index(p.folded) / (steps * (width / inner)) * chunks;
+      inverse = 65536 / (width / inner) + 1;
+      decode(o, p, kRows + 1, p.n_kept, outer);
+      advance(o, p.mode[kRows], first);
+    }
+  };
+  // A part's tiles, one after another: piece `piece` of run number `run`. They come to stages in turn, whose tiles are told to all in `told`.
+  struct Tiles {
+    const Arrival arrivals;
+    Steps *const told;
+    const Span<char> *const ends;
+    const int split, most, stage_bytes;  // most: elements of a tile of one input
+    const Index runs_on, pieces_on;
+    Index next, run, piece;
+    int stage = 0;  // of the next one
+
+    template <class P>
+    TCU_DEVICE Tiles(const P &p, const Work &w, const Arrival &arrivals, Steps *told, const Span<char> *ends)
+        : arrivals(arrivals), told(told), ends(ends), split(int(p.split)),
+          most(w.chunk * (kSkewed ? most_pitch_around(w.each * w.width, kSize) : w.each * w.width)), stage_bytes(room_for_all(Inputs{}, most)),
+          runs_on(split / w.chunks), pieces_on(split - runs_on * w.chunks), next(w.part), run(w.part / w.chunks), piece(w.part - run * w.chunks) {}
+    template <class P>
+    TCU_DEVICE Steps locate(const P &p, const Work &w) const {
+      Offsets<N, Index> at = w.o;
+      decode(at, p, w.along + 1, p.n_kept + p.n_folded, run);
+      Steps tile;
+#pragma unroll
+      for (int k = 0; k < N; ++k) tile.in[k] = at.in[k];
+      tile.weight = at.weight, tile.begin = piece * w.chunk;
+      tile.n = int(w.steps - tile.begin < w.chunk ? w.steps - tile.begin : w.chunk);
+      return tile;
+    }
+    // The next one, if there is one.
+    template <class P>
+    TCU_DEVICE void ask(const P &p, const Work &w) {
+      if (next >= w.turns) return;
+      Steps tile = locate(p, w);
+      fetch<0>(Inputs{}, arrivals[stage], p, ends, tile, stage * stage_bytes, most, w.count, w.pitch, w.apart);
+      if (arrivals.thread == 0) told[stage] = tile;
+      arrivals[stage].close();
+      if (++stage == kStages) stage = 0;
+      next += split, run += runs_on, piece += pieces_on;
+      if (piece >= w.chunks) piece -= w.chunks, ++run;
+    }
+  };
+  TCU_DEVICE static void clear(State (&s)[kVectors][V]) {
+#pragma unroll
+    for (int i = 0; i < kPlaces; ++i) s[i / V][i % V] = F::identity();
+  }
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(uint64_t, barriers, kStages);
-    TCU_SHARED(Steps, tiles, kStages);
+    TCU_SHARED(Steps, told, kStages);
     TCU_SHARED(Span<char>, ends, N);
     const int t = int(threadIdx.x);
     const Arrival arrivals(barriers, kAdding, kStages);
-    const int inner = within(p);
-    int width = inner, along = p.n_kept;  // of a row, of one mode or, where not all inputs have them as one, several
-#pragma unroll 1
-    for (; p.mode[along].in[kDense] == width; ++along) width *= int(p.mode[along].extent);
-    const int each = p.detail & 0xffff, chunk = p.detail >> 16, split = int(p.split);
-    const Index extent = Index(p.mode[kRows].extent), steps = Index(p.mode[along].extent), apart = Index(p.mode[along].in[kDense]);
-    Index cells = divide(Index(p.kept), p.mode[0].divisor);
-    if constexpr (kWithin) cells = divide(cells, p.mode[1].divisor);
-    const Index ranges = (extent + each - 1) / each;
-    cells *= ranges;
-    const Index part = Index(blockIdx.x) / cells, cell = Index(blockIdx.x) - part * cells, outer = cell / ranges;
-    const Index first = (cell - outer * ranges) * each;  // of the rows
-    const int here = extent - first < each ? int(extent - first) : each, count = here * width;
-    const int inverse = 65536 / (width / inner) + 1;  // for the end, where nothing else is under way
+    const Work w(p);
     const int group = t / p.lanes, place = (t - group * p.lanes) * V, groups = kAdding / p.lanes;  // of the warp that asks none is
-    Offsets<N, Index> o;
-    decode(o, p, kRows + 1, p.n_kept, outer);
-    advance(o, p.mode[kRows], first);
-    const Index out = o.out;
     Beside beside[kAllStaged ? 1 : kVectors];
     if constexpr (!kAllStaged) {
       await_turn();
 #pragma unroll
-      for (int j = 0; j < kVectors; ++j) find(beside[j], p, o, place + j * p.lanes * V, count, width, along);
+      for (int j = 0; j < kVectors; ++j) find(beside[j], p, w.o, place + j * p.lanes * V, w.count, w.width, w.along);
     }
-
-    const Index chunks = (steps + chunk - 1) / chunk, turns = Index(p.folded) / (steps * (width / inner)) * chunks;
-    State s[kVectors][V];
-    const auto clear = [](State(&of)[kVectors][V]) {
-#pragma unroll
-      for (int i = 0; i < kPlaces; ++i) of[i / V][i % V] = F::identity();
-    };
-    clear(s);
-    const int pitch = kSkewed ? pitch_around(count, kSize, apart) : count;
-    const int most = chunk * (kSkewed ? most_pitch_around(each * width, kSize) : each * width), stage_bytes = room_for_all(Inputs{}, most);
-    // The part's tiles, one after another: piece `piece` of run number `run`.
-    Index next = part, run = part / chunks, piece = part - run * chunks;
-    const Index runs_on = split / chunks, pieces_on = split - runs_on * chunks;
-    const auto locate_tile = [&] {
-      Offsets<N, Index> at = o;
-      decode(at, p, along + 1, p.n_kept + p.n_folded, run);
-      Steps tile;
-#pragma unroll
-      for (int k = 0; k < N; ++k) tile.in[k] = at.in[k];
-      tile.weight = at.weight, tile.begin = piece * chunk;
-      tile.n = int(steps - tile.begin < chunk ? steps - tile.begin : chunk);
-      return tile;
-    };
-    int asked = 0;  // where the next one will be
-    const auto ask_for_tile = [&] {
-      if (next >= turns) return;
-      Steps tile = locate_tile();
-      fetch<0>(Inputs{}, arrivals[asked], p, ends, tile, asked * stage_bytes, most, count, pitch, apart);
-      if (t == kAdding) tiles[asked] = tile;
-      arrivals[asked].close();
-      if (++asked == kStages) asked = 0;
-      next += split, run += runs_on, piece += pieces_on;
-      if (piece >= chunks) piece -= chunks, ++run;
-    };
+    Tiles tiles(p, w, arrivals, told, ends);
     if (kSkewed && t == kAdding) find_ends<0>(Inputs{}, p, ends);
     if constexpr (kAllStaged)  // else its turn has come
-      if (part < turns && begins_early<reduce_tiles>()) look_ahead<0>(Inputs{}, p, locate_tile(), count, apart);
+      if (w.part < w.turns && begins_early<reduce_tiles>()) look_ahead<0>(Inputs{}, p, tiles.locate(p, w), w.count, w.apart);
     __syncthreads();  // barriers and ends are there
-    if (t >= kAdding) ask_for_tile();
+    if (t >= kAdding) tiles.ask(p, w);
     await_turn();
     __syncthreads();  // the first tile is asked for
+
+    State s[kVectors][V];
+    clear(s);
     int stage = 0, to_ask = kStages - 1;
     unsigned parity = 0;
 #pragma unroll 1
-    for (Index i = part; i < turns; i += split) {
+    for (Index i = w.part; i < w.turns; i += tiles.split) {
       if (t >= kAdding) {
 #pragma unroll 1
-        for (; to_ask > 0; --to_ask) ask_for_tile();
+        for (; to_ask > 0; --to_ask) tiles.ask(p, w);
         to_ask = 1;
       }
       if (group < groups) {
         arrivals[stage].await(parity);
-        const Steps tile = tiles[stage];
+        const Steps tile = told[stage];
         State of_tile[kVectors][V];  // what is small is cut off against what a tile comes to, not all
         if constexpr (F::kCuts) clear(of_tile);
         State(&to)[kVectors][V] = F::kCuts ? of_tile : s;
         int k = group;
 #pragma unroll 1
         for (; k + (kItems - 1) * groups < tile.n; k += kItems * groups)
-          add<kItems>(p, to, tile, beside, along, k, groups, place, count, pitch);
+          add<kItems>(p, to, tile, beside, w.along, k, groups, place, w.count, w.pitch);
 #pragma unroll 1
-        for (; k < tile.n; k += groups) add<1>(p, to, tile, beside, along, k, groups, place, count, pitch);
+        for (; k < tile.n; k += groups) add<1>(p, to, tile, beside, w.along, k, groups, place, w.count, w.pitch);
         if constexpr (F::kCuts) {
 #pragma unroll
           for (int i = 0; i < kPlaces; ++i) s[i / V][i % V] = F::combine(s[i / V][i % V], of_tile[i / V][i % V]);
@@ -323,19 +350,19 @@ struct reduce_tiles {
     if (group < groups) {
 #pragma unroll
       for (int i = 0; i < kPlaces; ++i)
-        if (const int at = place + i / V * p.lanes * V + i % V; at < count)
-          states[group * count + at] = in_row(p, s[i / V][i % V], at - at / width * width, along);
+        if (const int at = place + i / V * p.lanes * V + i % V; at < w.count)
+          states[group * w.count + at] = in_row(p, s[i / V][i % V], at - at / w.width * w.width, w.along);
     }
-    const int outputs = each * inner < kThreads ? 1 << log2_up(each * inner) : kThreads;
-    const Index batches = Index((each * inner - 1) / kThreads + 1);  // of outputs, one a thread
+    const int inner = w.inner, all = w.each * inner, outputs = all < kThreads ? 1 << log2_up(all) : kThreads;
+    const Index batches = Index((all - 1) / kThreads + 1);  // of outputs, one a thread
 #pragma unroll 1
-    for (int batch = 0; batch * kThreads < here * inner; ++batch) {
-      const int at = batch * kThreads, some = here * inner - at < kThreads ? here * inner - at : kThreads;
-      State mine = fold(states, at, some, width, inner, inverse, groups, count);
-      if (!Strided::combine_parts(p, mine, outputs, int64_t(cell) * batches + batch, int(part), states)) continue;
+    for (int batch = 0; batch * kThreads < w.here * inner; ++batch) {
+      const int at = batch * kThreads, some = w.here * inner - at < kThreads ? w.here * inner - at : kThreads;
+      State mine = fold(states, at, some, w.width, inner, w.inverse, groups, w.count);
+      if (!Strided::combine_parts(p, mine, outputs, int64_t(w.cell) * batches + batch, int(w.part), states)) continue;
       if (t >= some) continue;
       const int row = (at + t) / inner, in_row = at + t - row * inner;
-      store_result<F, Out>(p, out + row * Index(p.mode[kRows].out) + in_row * Index(p.mode[0].out), mine, p.folded);
+      store_result<F, Out>(p, w.o.out + row * Index(p.mode[kRows].out) + in_row * Index(p.mode[0].out), mine, p.folded);
     }
   }
 };
