@@ -111,7 +111,7 @@ struct TilesShape {
     const int64_t step = s.each * s.width;
     return s.skewed ? most_pitch_around(int(step), s.size) : step;
   }
-  // Two tiles, and then the states of all threads in their place.
+  // All tiles, and then the states of all threads in their place.
   static int shared_bytes(const Problem &p, const Shape &s) {
     const int64_t states = std::max<int64_t>(kAdding / lanes(s) * s.each * s.width, kThreads);
     const int64_t tiles = tiles_at_a_time(p.n_inputs) * std::popcount(s.staged) * tile_room(int(s.at_once * step_room(s) * s.size));

@@ -109,6 +109,20 @@ struct Tile {
     }
     fetch<I + 1>(Types<R...>{}, arrival, p, o, mode, at, region + Room * int(sizeof(T)), place, count);
   }
+  // So many words of W elements, the first to element i, `all` further on from one to the next, or as many of them as lie before `count`. next(): what
+  // the next one holds; it moves i on.
+  template <int kItems, bool kWhole, int W, class T, class Next>
+  TCU_DEVICE static void put_words(T *to, const int &i, int all, int count, const Next &next) {
+    Vec<T, W> e[kItems];
+    T *const first = to + i;
+    const int left = count - W - i;
+#pragma unroll
+    for (int k = 0; k < kItems; ++k)
+      if (kWhole || k * all <= left) e[k] = next();
+#pragma unroll
+    for (int k = 0; k < kItems; ++k)
+      if (kWhole || k * all <= left) store_vector(first + k * all, e[k]);
+  }
   template <int I, class P, class Index>
   TCU_DEVICE void fetch_lines(Types<>, const P &, int, int, Index, char *, int, int) const {}
   template <int I, class P, class Index, class T, class... R>
@@ -139,7 +153,6 @@ struct Tile {
 #pragma unroll 8
       for (int i = start; i < count; i += all, step(at, columns, by)) copy_ahead<W * sizeof(T)>(to + i, from + at.o);
     } else {  // words of single elements; the first and the last one have what is none of these beside them
-      constexpr int kItems = 4;  // that a thread has in flight
       const auto word = [&](Walk one, int skip, int end) {
         Vec<T, W> e{};
 #pragma unroll
@@ -148,19 +161,18 @@ struct Tile {
         return e;
       };
       int i = start;
-      const auto put = [&](const Vec<T, W> &e) { store_vector(to + i, e), i += all; };
-#pragma unroll 1
-      while (i < count) {
-        if (i >= 0 && i + (kItems - 1) * all + W <= count) {
-          Vec<T, W> e[kItems];
-#pragma unroll
-          for (int k = 0; k < kItems; ++k, step(at, columns, by)) e[k] = word(at, 0, W);
-#pragma unroll
-          for (int k = 0; k < kItems; ++k) put(e[k]);
-        } else {
-          put(word(at, -i, count - i)), step(at, columns, by);
-        }
-      }
+      const auto next = [&] {
+        const Vec<T, W> e = word(at, 0, W);
+        step(at, columns, by), i += all;
+        return e;
+      };
+      if (i < 0) store_vector(to + i, word(at, -i, count - i)), step(at, columns, by), i += all;
+      constexpr int kFew = 4, kMany = W == 2 ? 16 : kFew;  // words that a thread has in flight
+      while (i + (kMany - 1) * all + W <= count) put_words<kMany, true, W>(to, i, all, count, next);
+      if constexpr (kMany > kFew)
+        while (i + (kFew - 1) * all + W <= count) put_words<kFew, true, W>(to, i, all, count, next);
+      while (i + W <= count) put_words<kFew, false, W>(to, i, all, count, next);
+      if (i < count) store_vector(to + i, word(at, 0, count - i));
     }
     fetch_lines<I + 1>(Types<R...>{}, p, lines, mode, first, region + Room * int(sizeof(T)), place, count);
   }

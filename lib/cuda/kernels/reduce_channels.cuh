@@ -192,7 +192,7 @@ struct ReduceChannels {
   // Not short runs, nor little in all (H200, 26 problems); nor channels that are whole vectors, which reduce.strided reads as well, but where
   // reduce.split would have each output's run for itself ((8, 1536, 1776) int8: 19.5 us, 12.2 by this row). But one run of four bytes, however
   // short, and several of 768 KB: of 14 random problems this row was faster than reduce.split in ten, 0.61 to 1.17 of the time (H100, H200). And one run
-  // of much: sums of 2 to 16 outputs of 16 MB (of words), 64 and 256 MB took 0.92 to 1.00 of the time, of 1 GB 0.94 to 1.01 (H200, 37 problems).
+  // of much: sums of 2 to 16 outputs of 16 MB (of words), 64 and 256 MB took 0.92 to 1.00 of the time, of 1 GB 0.94 to 1.01 (H200, 38 problems).
   static bool suits(const Problem &p, const Device &d) {
     const int64_t bytes = p.modes[0].extent * bytes_of(p.in[0]), threads = cells(p) * lanes(p, d);
     const bool word = bytes_of(p.in[0]) == 4 && !appends(p);

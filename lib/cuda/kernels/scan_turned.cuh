@@ -107,6 +107,34 @@ struct scan_turned {
       }
     }
   }
+  // before: what comes before the thread's part, of each line. all: what the part comes to; upto: what comes before the pieces of this round, and then what
+  // comes before those of the next one. told: by warp and line, and not what those of the round before may still read.
+  TCU_DEVICE static void exchange(State (&all)[G], State *told, State (&upto)[G], State (&before)[G]) {
+    const int lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32, warps = int(blockDim.x) / 32, x = lane % kAcross, y = lane / kAcross;
+#pragma unroll
+    for (int g = 0; g < G; ++g) {
+#pragma unroll
+      for (int h = 1; h < L; h *= 2) {
+        const State below = shuffle_up(all[g], h * kAcross, 32);
+        if (y >= h) all[g] = F::combine(below, all[g]);
+      }
+      if (y == L - 1) told[warp * kLines + g * kAcross + x] = all[g];
+      if (L > 1) all[g] = shuffle_up(all[g], kAcross, 32);
+    }
+    __syncthreads();
+#pragma unroll 4
+    for (int i = 0; i < warps; ++i) {
+#pragma unroll
+      for (int g = 0; g < G; ++g) {
+        if (i == warp) before[g] = upto[g];
+        upto[g] = F::combine(upto[g], told[i * kLines + g * kAcross + x]);
+      }
+    }
+#pragma unroll
+    for (int g = 0; g < G; ++g)
+      if (L > 1 && y > 0) before[g] = F::combine(before[g], all[g]);
+  }
+
   // Its results. upto: of each line what comes before them. plain: they are not scaled, nor added to what is there.
   template <bool kReverse, class P>
   TCU_DEVICE static void scan(const P &p, Work w, bool plain, State (&upto)[G]) {
@@ -265,35 +293,13 @@ struct scan_turned {
       w.piece = piece(round) + x * (kAlong ? kPiece.pitch : 1), w.results = reinterpret_cast<Out *>(mine + kTurnedPieces * kPiece.bytes) + x * kPiece.results;
       w.step = reverse ? -step : step, w.lines = lines - x, w.first = y * kMine;
       w.here = k >= pieces ? 0 : n - begin(k) < kSteps ? int(n - begin(k)) : kSteps;
+#pragma unroll
+      for (int g = 0; g < G; ++g)
+        w.to[g] = static_cast<Out *>(p.out) + (begins[g] + int64_t(begin(k) + (reverse ? kSteps - 1 - w.first : w.first)) * step);
       State all[G], before[G];
       if (reverse) fold<true>(p, w, all);
       else fold<false>(p, w, all);
-
-      State *const told = sums + int(round & 1) * warps * kLines + x;
-#pragma unroll
-      for (int g = 0; g < G; ++g) {
-#pragma unroll
-        for (int h = 1; h < L; h *= 2) {
-          const State below = shuffle_up(all[g], h * kAcross, 32);
-          if (y >= h) all[g] = F::combine(below, all[g]);
-        }
-        if (y == L - 1) told[warp * kLines + g * kAcross] = all[g];
-        if (L > 1) all[g] = shuffle_up(all[g], kAcross, 32);  // what comes before the thread's part
-      }
-      __syncthreads();
-#pragma unroll 4
-      for (int i = 0; i < warps; ++i) {
-#pragma unroll
-        for (int g = 0; g < G; ++g) {
-          if (i == warp) before[g] = upto[g];
-          upto[g] = F::combine(upto[g], told[i * kLines + g * kAcross]);
-        }
-      }
-#pragma unroll
-      for (int g = 0; g < G; ++g) {
-        if (L > 1 && y > 0) before[g] = F::combine(before[g], all[g]);
-        w.to[g] = static_cast<Out *>(p.out) + (begins[g] + int64_t(begin(k) + (reverse ? kSteps - 1 - w.first : w.first)) * step);
-      }
+      exchange(all, sums + int(round & 1) * warps * kLines, upto, before);
       if (reverse) scan<true>(p, w, plain, before);
       else scan<false>(p, w, plain, before);
       if (!kAlong && plain) {
@@ -347,8 +353,9 @@ struct ScanTurned {
     return n;
   }
   // Lines for all processors, and pieces that are not mostly gaps; of neighbours that begin anywhere, which come one by one, more. Of 54 problems of
-  // 0.5 to 400 MB (H200, time over scan.copied's) those with so many lines took 0.43 to 0.94, but two: 1024 lines of 4096 float32, 1.12, 4097 that begin
-  // anywhere, 1.19; those with half as many 1.1 to 4.7. Not where results of one or two bytes would go to memory one by one.
+  // 0.5 to 400 MB (H200, time over scan.copied's) those with so many lines took 0.43 to 0.94, but for 4097 of float32 that begin anywhere, 1.19; those with a
+  // little fewer (1024, 2048) 0.56 to 1.2, with half as many 1.1 to 2.3, with a quarter up to 4.7. Not where results of one or two bytes would go to memory
+  // one by one.
   static bool suits(const Problem &p, const Device &d) {
     const int behind = bytes_of(along(p) ? p.in[0] : p.out), each = !along(p) && vector(p) == 1 ? 8 : 1;
     const Mode &s = *fastest(p, Role::S);
