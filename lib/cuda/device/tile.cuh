@@ -167,7 +167,8 @@ struct Tile {
         return e;
       };
       if (i < 0) store_vector(to + i, word(at, -i, count - i)), step(at, columns, by), i += all;
-      constexpr int kFew = 4, kMany = W == 2 ? 16 : kFew;  // words that a thread has in flight
+      // Words that a thread has in flight. Of halves 16: scans of a view's lines took 0.84 to 0.89 of the time that they take with four (H200, float16, 130 MB).
+      constexpr int kFew = 4, kMany = W == 2 ? 16 : kFew;
       while (i + (kMany - 1) * all + W <= count) put_words<kMany, true, W>(to, i, all, count, next);
       if constexpr (kMany > kFew)
         while (i + (kFew - 1) * all + W <= count) put_words<kFew, true, W>(to, i, all, count, next);
