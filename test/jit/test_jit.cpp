@@ -681,6 +681,10 @@ TEST_CASE("rows: reductions between the few channels of many elements") {
   CHECK(of(DType::f32, {225, 12, 158}, {0, 2}, ReduceOp::var) == "reduce.tiles");               // around outputs
   CHECK(of(DType::bf16, {5, 496, 4, 16}, {1, 3}, ReduceOp::sum) == "reduce.tiles");             // in modes that reduce.split would divide for
   CHECK(of(DType::i8, {3, 1116, 6, 5, 160}, {0, 2, 4}, ReduceOp::argmax) == "reduce.tiles");    // or reduce.general would
+  CHECK(of(DType::f32, {3, 50176, 174}, {1}, ReduceOp::var) == "reduce.tiles");
+  CHECK(of(DType::f16, {5, 12000, 873}, {1}, ReduceOp::var) == "reduce.tiles");
+  CHECK(of(DType::f16, {5, 150000, 69}, {1}, ReduceOp::var) == "reduce.channels");              // long ones of halves
+  CHECK(of(DType::f32, {3, 1000000, 8}, {1}, ReduceOp::var) == "reduce.channels");
   CHECK(row(DType::f32, {3, 60, 256}) != "reduce.channels");        // short runs
   CHECK(row(DType::f32, {3, 2000, 4}) != "reduce.channels");        // little
   CHECK(row(DType::f32, {33, 5000, 100}) != "reduce.channels");     // too many channels

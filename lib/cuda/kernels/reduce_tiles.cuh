@@ -519,7 +519,7 @@ struct ReduceTiles : TilesShape {
   // took 0.69 to 1.00 of its time in float32 (24 problems), and of up to 50176 pixels 0.725 to 1.02 in float16 (12; of more up to 1.14). (H200)
   static bool is_of_pixels(const Problem &p) {
     const int64_t pixels = p.reduced(), most = bytes_of(p.in[0]) == 4 ? 600000 : bytes_of(p.in[0]) == 2 ? 50176 : 0;
-    return p.modes.size() == 3 && p.n_inputs == 1 && p.modes[0].extent <= 8 && pixels >= 12000 && pixels <= most;
+    return p.modes.size() == 3 && p.n_inputs == 1 && p.modes[0].extent >= 3 && p.modes[0].extent <= 7 && pixels >= 12000 && pixels <= most;
   }
   // Parts of a cell: of no more than keep all blocks busy, as many as let these be done in the fewest rounds of `resident`, each as long as its
   // tiles and one more (429 cells of 19 tiles, maxima of int8 777 x 300 x 429 over 2: six parts 87 us, one 51; of 490 problems 26 change, 0.59 to 0.97).
