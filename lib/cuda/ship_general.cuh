@@ -31,7 +31,7 @@ struct ShipMap {
   }
   template <unsigned kOnce, unsigned kStays>
   void periodic() const {
-    add<broadcast_periodic, kOnce, kStays>("broadcast_periodic");
+    add<broadcast_periodic, kOnce, kStays, 0u>("broadcast_periodic");
   }
   template <int V, unsigned kOnce, unsigned kStays>
   void sliding() const {
@@ -80,7 +80,7 @@ struct ShipMap {
   template <unsigned kInput>
   void where_one_stays() const {
     vectors<kInput>(), sliding<1, 0, kInput>();
-    if constexpr (kFull > 1) periodic<0, kInput>();
+    if constexpr (kFull > 1 && Map::Inputs::size == 1) periodic<0, kInput>();
   }
   template <unsigned kOnce, unsigned kStays>
   void outer_product() const {

@@ -362,6 +362,7 @@ TEST_CASE("cuda: broadcasts in vectors: rows that are none, and inputs that are 
       {{20, 3, 7}, {{20, 3, 7}, {1, 3}}},
       {{18, 5, 9}, {{18}, {1, 5, 9}}},
       {{18, 5, 9}, {{18, 5, 9}, {18}, {1, 1, 9}}},  // three ways of reading
+      {{20, 3, 7}, {{20, 3, 7}, {20, 3}, {20}}},    // and a fourth, of what is laid out otherwise
       {{37, 40}, {{37}}},
   };
   for (tcu_dtype_t d : types)

@@ -132,6 +132,7 @@ TEST_CASE("cuda: reductions of tiles with outputs within a row, and of periods, 
     // reduce.periods: one R mode and two, tiles of several periods, periods that begin at the same banks
     run_case(rng, c, {3, 5, 1201}, {1}, true, runs);
     run_case(rng, c, {5, 3, 4, 601}, {0, 2}, true, runs);
+    run_case(rng, c, {4, 3, 6, 301}, {0, 2}, true, runs);
     for (const auto &[k, n, periods] : {std::tuple{2, 64, 130}, {3, 64, 50}, {8, 21, 90}, {4, 333, 7}}) run_case(rng, c, {k, n, periods}, {1}, true, runs);
   });
   report_of("reduce", runs, {"reduce.tiles", "reduce.periods"});

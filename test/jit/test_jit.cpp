@@ -597,12 +597,17 @@ TEST_CASE("rows: broadcasts in rows that are no whole vectors, but halves, or no
   constexpr int64_t n = 500000;
   CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{100, 1}, {}}}) == "broadcast.dense");  // one that the caches hold
   CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{1, n}, {}}}) == "broadcast.dense");
-  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{100, 1}, {}}, {{100, 1}, {}}}) == "broadcast.sliding_register");  // which are read once
-  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{1, n}, {}}, {{1, n}, {}}, {{100, 1}, {}}, {{100, 1}, {}}}) == "broadcast.sliding_register");
-  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{1, n}, {}}, {{100, 1}, {}}}) == "broadcast.sliding_register");
+  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{100, 1}, {}}, {{100, 1}, {}}}) == "broadcast.periodic");  // which are read once
+  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{1, n}, {}}, {{1, n}, {}}, {{100, 1}, {}}, {{100, 1}, {}}}) == "broadcast.periodic");
+  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{1, n}, {}}, {{100, 1}, {}}}) == "broadcast.periodic");
   CHECK(row(DType::f16, {300, n / 3}, {{{300, n / 3}, {}}, {{1, n / 3}, {}}, {{300, 1}, {}}}) == "broadcast.dense");
-  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{100, n}, {}}, {{100, 1}, {}}, {{100, 1}, {}}}) == "broadcast.general");  // two that move
-  CHECK(row(DType::f16, {1004, n / 10}, {{{1004, n / 10}, {}}, {{1004, 1}, {}}, {{1004, 1}, {}}}) == "broadcast.dense");  // read in whole words
+  CHECK(row(DType::f16, {100, n}, {{{100, n}, {}}, {{100, n}, {}}, {{100, 1}, {}}, {{100, 1}, {}}}) == "broadcast.periodic");  // two that move
+  CHECK(row(DType::f16, {1004, n / 10}, {{{1004, n / 10}, {}}, {{1004, 1}, {}}, {{1004, 1}, {}}}) == "broadcast.periodic");
+  CHECK(row(DType::f16, {1004, n / 10}, {{{1004, n / 10}, {}}, {{1, n / 10}, {}}, {{1004, 1}, {}}}) == "broadcast.dense");  // read in whole words
+  CHECK(row(DType::f32, {102, n}, {{{102, n}, {}}, {{1, n}, {}}, {{102, 1}, {}}, {{102, 1}, {}}}) == "broadcast.periodic");
+  CHECK(row(DType::f32, {102, n}, {{{102, n}, {}}, {{102, 1}, {}}, {{102, 1}, {}}}) == "broadcast.dense");
+  CHECK(row(DType::f16, {100, 20, n / 20}, {{{100, 20, n / 20}, {}}, {{1, 20, 1}, {}}, {{1, 1, n / 20}, {}}, {{100, 1, 1}, {}}, {{100, 1, 1}, {}}}) ==
+        "broadcast.sliding_register");  // modes to divide by
   CHECK(row(DType::f16, {100, n}, {{{100, n}, {1, 104}}}) == "broadcast.general");
   CHECK(row(DType::f16, {1004, n / 10}, {{{1004, n / 10}, {1, 1012}}}) == "broadcast.dense");
   CHECK(row(DType::f16, {101, n}, {{{101, n}, {1, 104}}}) == "broadcast.dense");  // no halves
@@ -611,14 +616,20 @@ TEST_CASE("rows: broadcasts in rows that are no whole vectors, but halves, or no
   // rows that are no halves either: where inputs stay they are read once a thread, not for every row
   CHECK(row(DType::f16, {101, n}, {{{101, n}, {}}, {{101, 1}, {}}, {{101, 1}, {}}}) == "broadcast.periodic");
   CHECK(row(DType::f16, {101, n}, {{{101, n}, {}}, {{101, 1}, {}}}) == "broadcast.dense");
-  CHECK(row(DType::f32, {101, n}, {{{101, n}, {}}, {{101, 1}, {}}, {{101, 1}, {}}}) == "broadcast.dense");
+  CHECK(row(DType::f16, {101, n}, {{{101, n}, {}}, {{1, n}, {}}, {{101, 1}, {}}}) == "broadcast.periodic");
+  CHECK(row(DType::f16, {333, n}, {{{333, n}, {}}, {{1, n}, {}}, {{333, 1}, {}}}) == "broadcast.dense");
+  CHECK(row(DType::f32, {101, n}, {{{101, n}, {}}, {{101, 1}, {}}, {{101, 1}, {}}}) == "broadcast.periodic");
+  CHECK(row(DType::f64, {101, n}, {{{101, n}, {}}, {{101, 1}, {}}, {{101, 1}, {}}}) == "broadcast.dense");
   CHECK(row(DType::i8, {101, n}, {{{101, n}, {}}, {{101, 1}, {}}}) == "broadcast.periodic");
   // outer products, and a grid of three
   CHECK(row(DType::f16, {13, 4 * n}, {{{13, 1}, {}}, {{1, 4 * n}, {}}}) == "broadcast.periodic");
   CHECK(row(DType::f16, {300, n / 3}, {{{300, 1}, {}}, {{1, n / 3}, {}}}) == "broadcast.periodic");
-  CHECK(row(DType::f16, {20, 2 * n}, {{{20, 1}, {}}, {{1, 2 * n}, {}}}) == "broadcast.sliding_register");
+  CHECK(row(DType::f16, {20, 2 * n}, {{{20, 1}, {}}, {{1, 2 * n}, {}}}) == "broadcast.periodic");
+  CHECK(row(DType::f32, {10, 4 * n}, {{{10, 1}, {}}, {{1, 4 * n}, {}}}) == "broadcast.periodic");
+  CHECK(row(DType::f32, {101, n}, {{{101, 1}, {}}, {{1, n}, {}}, {{1, n}, {}}}) == "broadcast.periodic");
   CHECK(row(DType::f16, {1001, n / 10}, {{{1001, 1}, {}}, {{1, n / 10}, {}}}) == "broadcast.periodic");
-  CHECK(row(DType::f32, {49, 40, n / 40}, {{{49, 1, 1}, {}}, {{1, 40, 1}, {}}, {{1, 1, n / 40}, {}}}) == "broadcast.sliding_register");
+  CHECK(row(DType::f32, {49, 40, n / 40}, {{{49, 1, 1}, {}}, {{1, 40, 1}, {}}, {{1, 1, n / 40}, {}}}) == "broadcast.periodic");
+  CHECK(row(DType::f32, {50, 40, n / 40}, {{{50, 1, 1}, {}}, {{1, 40, 1}, {}}, {{1, 1, n / 40}, {}}}) == "broadcast.sliding_register");
   CHECK(row(DType::f32, {32, 64, n / 40}, {{{32, 1, n / 40}, {}}, {{1, 64, n / 40}, {}}}) == "broadcast.general");
   // few channels beside each other: rows that are vectors need no other order
   CHECK(row(DType::f16, {8, 8 * n}, {{{8, 8 * n}, {}}, {{1, 8 * n}, {}}}) == "broadcast.general");
@@ -740,6 +751,9 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(row(DType::f16, {5, 17, 9, 65000}) == "reduce.periods");    // each period has all of its outputs' elements
   CHECK(row(DType::f16, {16, 17, 9, 65000}) != "reduce.periods");   // whole vectors
   CHECK(row(DType::f16, {5, 17, 9, 500}) != "reduce.periods");      // little
+  CHECK(row(DType::f32, {4, 6, 9, 100000}) == "reduce.periods");    // whole vectors, but of few elements
+  CHECK(row(DType::f16, {8, 6, 9, 100000}) == "reduce.periods");
+  CHECK(row(DType::f16, {8, 5, 20, 60000}) != "reduce.periods");    // many for an output
   const auto down = [](DType d, const Sizes &extents, ReduceOp op = ReduceOp::sum) {  // over the second dimension of three
     Call call;
     const Problem p = call.tensor(d, {extents[0], 1, extents[2]}).tensor(d, extents).expr({Node::input(0)}).reduce(op, {1});
@@ -759,6 +773,10 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(down(DType::f16, {8, 33, 8000}) == "reduce.periods");
   CHECK(down(DType::f16, {8, 200, 1300}) != "reduce.periods");
   CHECK(down(DType::f32, {32, 64, 16384}) != "reduce.periods");
+  CHECK(down(DType::f32, {32, 40, 20000}) == "reduce.periods");
+  CHECK(down(DType::f32, {32, 12, 65000}) != "reduce.periods");
+  CHECK(down(DType::i8, {64, 10, 160000}) == "reduce.periods");
+  CHECK(down(DType::f64, {2, 8, 800000}) == "reduce.periods");
 
   const auto between = [](DType d, const Sizes &extents, ReduceOp op = ReduceOp::sum) {  // over the second and fourth of four dimensions
     Call call;

@@ -27,12 +27,17 @@ struct Place {
   }
 };
 
-// What was read for V elements; of an input in kOnce (a bit each), which is the same all along a row, this row's element and the next
-// one's.
+// Of an input that is the same all along a row this row's element and the next one's. They stay two words until they are used: one made of
+// both, or one that may be the other, would wait for the first while the second, and what follows, could be under way.
+template <class T>
+struct InTwoRows {
+  Raw<T, 1> here, next;
+};
+// What was read for V elements; kOnce: the inputs, a bit each, that are the same all along a row.
 template <int V, class Inputs, unsigned kOnce> struct RowPack;
 template <int V, unsigned kOnce> struct RowPack<V, Types<>, kOnce> {};
 template <int V, class T, class... R, unsigned kOnce> struct RowPack<V, Types<T, R...>, kOnce> {
-  Raw<T, kOnce & 1 ? 2 : V> first;
+  select_t<(kOnce & 1) != 0, InTwoRows<T>, Raw<T, V>> first;
   RowPack<V, Types<R...>, (kOnce >> 1)> rest;
 };
 
@@ -45,10 +50,8 @@ TCU_DEVICE void load_rows(RowPack<V, Types<T, R...>, kOnce> &pack, const P &p, c
   const T *const from = static_cast<const T *>(p.in[I]);
   if constexpr (!(kOnly >> I & 1)) {
   } else if constexpr (kOnce & 1) {
-    Vec<T, 2> e;
-    e.at[0] = Raw<T, 1>::load_one(from + to.here.in[I]).get().at[0];
-    e.at[1] = to.left < V ? Raw<T, 1>::load_one(from + to.next.in[I]).get().at[0] : e.at[0];
-    pack.first = Raw<T, 2>::of(e);
+    const Index here = to.here.in[I], next = to.left < V ? to.next.in[I] : here;
+    pack.first = {Raw<T, 1>::load_one(from + here), Raw<T, 1>::load_one(from + next)};
   } else if (apart >> I & 1) {
     const Index stride = Index(p.mode[0].in[I]);
     const T *const here = from + (to.here.in[I] + to.column * stride), *const next = from + (to.next.in[I] - to.left * stride);
@@ -73,12 +76,11 @@ TCU_DEVICE typename Map::Element apply_in_rows(const P &p, const RowPack<V, Type
 template <class Map, class P, int V, unsigned kOnce, class Index, class T, class... R, class... X>
 TCU_DEVICE typename Map::Element apply_in_rows(const P &p, const RowPack<V, Types<T, R...>, kOnce> &pack, int v, Index left, X... x) {
   using C = compute_t<T>;
-  const auto e = pack.first.get();
   if constexpr (kOnce & 1) {
-    const C here = tcu::convert<C>(e.at[0]), next = tcu::convert<C>(e.at[1]);
+    const C here = tcu::convert<C>(pack.first.here.get().at[0]), next = tcu::convert<C>(pack.first.next.get().at[0]);
     return apply_in_rows<Map>(p, pack.rest, v, left, x..., v < left ? here : next);
   } else {
-    return apply_in_rows<Map>(p, pack.rest, v, left, x..., tcu::convert<C>(e.at[v]));
+    return apply_in_rows<Map>(p, pack.rest, v, left, x..., tcu::convert<C>(pack.first.get().at[v]));
   }
 }
 

@@ -109,19 +109,17 @@ struct Tile {
     }
     fetch<I + 1>(Types<R...>{}, arrival, p, o, mode, at, region + Room * int(sizeof(T)), place, count);
   }
-  // So many words of W elements, the first to element i, `all` further on from one to the next, or as many of them as lie before `count`. next(): what
-  // the next one holds; it moves i on.
+  // So many words of W elements from `to` on, `all` further on from one to the next, or as many of them as begin no more than `left` further on. next():
+  // what the next one holds.
   template <int kItems, bool kWhole, int W, class T, class Next>
-  TCU_DEVICE static void put_words(T *to, const int &i, int all, int count, const Next &next) {
+  TCU_DEVICE static void put_words(T *to, int all, int left, const Next &next) {
     Vec<T, W> e[kItems];
-    T *const first = to + i;
-    const int left = count - W - i;
 #pragma unroll
     for (int k = 0; k < kItems; ++k)
       if (kWhole || k * all <= left) e[k] = next();
 #pragma unroll
     for (int k = 0; k < kItems; ++k)
-      if (kWhole || k * all <= left) store_vector(first + k * all, e[k]);
+      if (kWhole || k * all <= left) store_vector(to + k * all, e[k]);
   }
   template <int I, class P, class Index>
   TCU_DEVICE void fetch_lines(Types<>, const P &, int, int, Index, char *, int, int) const {}
@@ -149,9 +147,11 @@ struct Tile {
     const int columns = all - lines_on * n;
     const Index by = Index(lines_on) * apart + Index(columns) * stride;
     const bool words = alignof(T) == sizeof(T) && (W == 1 || (stride == 1 && place % W == 0 && n % W == 0 && apart % W == 0 && is_aligned<T, W>(from)));
+    int i = start;
+    const auto pass = [&] { step(at, columns, by), i += all; };  // to the thread's next word
     if (words) {
 #pragma unroll 8
-      for (int i = start; i < count; i += all, step(at, columns, by)) copy_ahead<W * sizeof(T)>(to + i, from + at.o);
+      for (; i < count; pass()) copy_ahead<W * sizeof(T)>(to + i, from + at.o);
     } else {  // words of single elements; the first and the last one have what is none of these beside them
       const auto word = [&](Walk one, int skip, int end) {
         Vec<T, W> e{};
@@ -160,19 +160,18 @@ struct Tile {
           if (w >= skip && w < end) e.at[w] = Raw<T, 1>::load_one(from + one.o).get().at[0];
         return e;
       };
-      int i = start;
       const auto next = [&] {
         const Vec<T, W> e = word(at, 0, W);
-        step(at, columns, by), i += all;
+        pass();
         return e;
       };
-      if (i < 0) store_vector(to + i, word(at, -i, count - i)), step(at, columns, by), i += all;
+      if (i < 0) store_vector(to + i, word(at, -i, count - i)), pass();
       // Words that a thread has in flight. Of halves 16: scans of a view's lines took 0.84 to 0.89 of the time that they take with four (H200, float16, 130 MB).
       constexpr int kFew = 4, kMany = W == 2 ? 16 : kFew;
-      while (i + (kMany - 1) * all + W <= count) put_words<kMany, true, W>(to, i, all, count, next);
+      while (i + (kMany - 1) * all + W <= count) put_words<kMany, true, W>(to + i, all, count - W - i, next);
       if constexpr (kMany > kFew)
-        while (i + (kFew - 1) * all + W <= count) put_words<kFew, true, W>(to, i, all, count, next);
-      while (i + W <= count) put_words<kFew, false, W>(to, i, all, count, next);
+        while (i + (kFew - 1) * all + W <= count) put_words<kFew, true, W>(to + i, all, count - W - i, next);
+      while (i + W <= count) put_words<kFew, false, W>(to + i, all, count - W - i, next);
       if (i < count) store_vector(to + i, word(at, 0, count - i));
     }
     fetch_lines<I + 1>(Types<R...>{}, p, lines, mode, first, region + Room * int(sizeof(T)), place, count);

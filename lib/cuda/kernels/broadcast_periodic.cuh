@@ -1,7 +1,8 @@
 // broadcast.periodic: as broadcast.dense, for inputs that are the same for all of out's rows ('K K ...', a vector beside a matrix).
 // After a period, the vectors that are whole rows (V of them or fewer), vectors lie in rows as they did before. So a thread has one place
 // in a period and goes from period to period, p.split steps in all: an input that stays (kStays, a bit an input) it reads once, and
-// where rows end it finds out once. p.lanes periods are taken side by side. The other inputs are read as broadcast.dense reads them.
+// where rows end it finds out once. p.lanes periods are taken side by side. The other inputs are read as broadcast.dense reads them; kApart: those
+// of these that lie otherwise than out does.
 // In place: an element is written by the thread that read it, after it did.
 #pragma once
 #include "device/rows.cuh"
@@ -9,62 +10,85 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Acc, class Out, class Index, unsigned kOnce, unsigned kStays>
+template <class Map, class Acc, class Out, class Index, unsigned kOnce, unsigned kStays, unsigned kApart>
 struct broadcast_periodic {
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, V = kVector<Inputs, Out>;
   static constexpr int kMoving = words_read<V, kOnce, 2>(~kStays, Inputs{});
-  static constexpr int kAhead = N <= 2 || (V <= 8 && kMoving <= 4) ? 3 : 2;  // steps under way at once
+  static constexpr int kAhead = N <= 2 || (V <= 8 && kMoving <= 12) ? 3 : 2;  // steps under way at once
   // Registers are what limits it: of few words there are blocks for more.
   static constexpr int kWords = kMoving * kAhead + words_read<V, kOnce, 2>(kStays, Inputs{});
   static constexpr int kResident = map_blocks<Map, Acc, V>(V > 8 ? is_light<Map, Acc> ? 4 : 3 : kWords > 8 ? 4 : 6);
   using AwaitsTurn = broadcast_periodic;
 
+  // What a thread does: `steps` vectors from `start` on, `front` apart, in row `row` of periods from `first` on.
+  struct Course {
+    Index start, front, first, row;
+    int rows, steps;
+  };
+  // What stays, in the vector's columns. kOneRow: they are of one row.
+  template <bool kOneRow, int I = 0, unsigned kOne, class P>
+  TCU_DEVICE static void hold(RowPack<V, Types<>, kOne> &, const P &, const Place<N, Index> &) {}
+  template <bool kOneRow, int I = 0, unsigned kOne, class P, class T, class... R>
+  TCU_DEVICE static void hold(RowPack<V, Types<T, R...>, kOne> &pack, const P &p, const Place<N, Index> &to) {
+    if constexpr (kStays >> I & 1) {
+      const T *const from = static_cast<const T *>(p.in[I]);
+      const Index stride = Index(p.mode[0].in[I]), extent = Index(p.mode[0].extent);
+      if (kOneRow && stride == 1) {
+        pack.first = load_anywhere<V>(from + to.column, to.column, to.left);
+      } else {
+        Vec<T, V> e;
+#pragma unroll
+        for (int v = 0; v < V; ++v) e.at[v] = from[(to.column + v - (v < to.left ? 0 : extent)) * stride];
+        pack.first = Raw<T, V>::of(e);
+      }
+    }
+    hold<kOneRow, I + 1>(pack.rest, p, to);
+  }
+  template <bool kOneRow, class P>
+  TCU_DEVICE static void slide(const P &p, const Course &c, Place<N, Index> to) {
+    constexpr bool kMoves = ((kOnce | kApart) & ~kStays) != 0;
+    RowPack<V, Inputs, kOnce> held;
+    if (c.steps > 0) hold<kOneRow>(held, p, to);
+    if constexpr (kOneRow) to.left = V;
+#pragma unroll 1
+    for (int step = 0; step < c.steps; step += kAhead) {
+      RowPack<V, Inputs, kOnce> x[kAhead];
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k) {
+        x[k] = held;
+        const int here = step + k < c.steps ? step + k : step;
+        if constexpr (kMoves) to.template move<V>(p, (c.first + here * p.lanes) * c.rows + c.row);
+        load_rows<V, ~kStays>(x[k], p, to, (c.start + here * c.front) * V, kApart);
+      }
+#pragma unroll
+      for (int k = 0; k < kAhead; ++k)
+        if (step + k < c.steps) put_rows<Map, Acc, Out>(p, x[k], to.left, (c.start + (step + k) * c.front) * V);
+    }
+  }
+
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     const Index n = Index(p.kept), extent = Index(p.mode[0].extent), whole = n / V, all = (n + V - 1) / V;  // in vectors
     const Index common = extent & -extent;  // the greatest power of two in it
-    const int unit = common < V ? int(common) : V, rows = V / unit;  // rows: of a period
-    const Index period = quotient(extent, unit), side = period * p.lanes, front = side < all ? side : all;  // in vectors
-    const Index blocks = (front + kThreads - 1) / kThreads, tile = Index(blockIdx.x) / blocks;
-    const Index mine = (Index(blockIdx.x) - tile * blocks) * kThreads + Index(threadIdx.x);
-    if (mine >= front) return;
+    const int unit = common < V ? int(common) : V;
+    Course c;
+    c.rows = quotient(V, unit);  // of a period
+    const Index side = quotient(extent, unit) * p.lanes;
+    c.front = side < all ? side : all;
+    const unsigned blocks = unsigned((c.front + kThreads - 1) / kThreads), tile = blockIdx.x / blocks;
+    const Index mine = Index(blockIdx.x - tile * blocks) * kThreads + Index(threadIdx.x);
+    if (mine >= c.front) return;
 
-    const int steps = int(p.split);
-    const Index ahead = mine / period, element = (mine - ahead * period) * V, row = divide(element, p.mode[0].divisor);
-    const Index start = tile * front * steps + mine, first = tile * p.lanes * steps + ahead;  // of the vectors; of the periods
-    const unsigned apart = unsigned(p.detail) & ~kStays;
-    const bool moves = (kOnce & ~kStays) != 0 || apart != 0;
-    Place<N, Index> to(p, element - row * extent);
-    RowPack<V, Inputs, kOnce> held;
+    const Index row = divide(mine * V, p.mode[0].divisor), ahead = quotient(row, c.rows), most = Index(p.split);
+    c.row = row - ahead * c.rows, c.first = Index(tile) * p.lanes * most + ahead, c.start = Index(tile) * c.front * most + mine;
+    for (c.steps = int(most); c.steps > 0 && c.start + (c.steps - 1) * c.front >= whole;) --c.steps;
+    const Place<N, Index> to(p, mine * V - row * extent);
     await_turn();
-    if (start < whole) load_rows<V, kStays>(held, p, to, Index(0), kStays);
-    const auto slide = [&](Place<N, Index> to) {
-#pragma unroll 1
-      for (int step = 0; step < steps; step += kAhead) {
-        RowPack<V, Inputs, kOnce> x[kAhead];
-#pragma unroll
-        for (int k = 0; k < kAhead; ++k) {
-          x[k] = held;
-          if (step + k >= steps) continue;
-          const Index at = start + (step + k) * front;
-          if (at >= whole) continue;
-          if (moves) to.template move<V>(p, (first + (step + k) * p.lanes) * rows + row);
-          load_rows<V, ~kStays>(x[k], p, to, at * V, apart);
-        }
-#pragma unroll
-        for (int k = 0; k < kAhead; ++k) {
-          if (step + k >= steps) continue;
-          const Index at = start + (step + k) * front;
-          if (at < whole) put_rows<Map, Acc, Out>(p, x[k], to.left, at * V);
-          else if (at < all) put_singles<Map, Acc, Out>(p, at * V, n);
-        }
-      }
-    };
     // Of vectors that lie in one row, as those of nearly all warps do where rows are long, no element has to be asked which row it is in.
-    if (__any_sync(__activemask(), to.left < V)) return slide(to);
-    to.left = V;
-    slide(to);
+    if (__any_sync(__activemask(), to.left < V)) slide<false>(p, c, to);
+    else slide<true>(p, c, to);
+    if (c.steps < most && c.start + c.steps * c.front == whole && whole < all) put_singles<Map, Acc, Out>(p, whole * V, n);
   }
 };
 
@@ -89,19 +113,27 @@ struct BroadcastPeriodic {
   static bool reads_vectors(const Problem &p) { return (staying(p) | once(p)) + 1 != 1u << p.n_inputs; }
   static bool accepts(const Problem &p, const Device &d) { return BroadcastDense::accepts(p, d) && staying(p) != 0; }
 
-  // Where instructions are what takes time: where no vectors are read, as in an outer product; in rows of bytes; and in rows of 16 bits where two inputs
-  // stay. (H200, beside broadcast.dense: 0.5 to 0.99, 0.3 to 0.8, 0.66 to 1.01 of the time; with one input that stays 1.0 to 1.1.) Rows of half vectors
-  // broadcast.sliding_register takes, but for outer products of 16 bits whose rows are long (0.90 to 1.0 of its time from 300 elements on).
-  static bool suits(const Problem &p, const Device &d) {
-    const int v = vector_of(p, true);
-    if (BroadcastGeneral::vector(p) > 1) return v == 8 && p.n_inputs == 2 && !reads_vectors(p) && p.modes[0].extent >= 32 * v;
-    if (reads_vectors(p)) return v == 16 || (v == 8 && std::popcount(staying(p)) > 1);
-    return p.n_inputs == 2 || !BroadcastDense::slides(p, d);
+  // Where instructions are what takes time: where no vectors are read, as in an outer product, and in rows of bytes; of 16 bits where two inputs stay, or
+  // one, and another is the same all along a row, if that is short; of 32 bits where two stay, and in rows of half vectors there is such another. Not in
+  // such rows of bytes, or where there are other modes to divide by. (H200, 118 problems of 130 MB: 0.36 to 1.02 of the time of the best other row.)
+  static bool suits(const Problem &p, const Device &) {
+    const int v = vector_of(p, true), stay = std::popcount(staying(p));
+    const bool halves = BroadcastGeneral::vector(p) > 1, factors = once(p) != 0, is_short = p.modes[0].extent < 32 * v;
+    const struct {
+      bool is, faster;
+    } kinds[] = {
+        {halves && (v == 16 || p.modes.size() > 2), false},
+        {v == 16 || !reads_vectors(p), true},
+        {v == 8, stay > 1 || (factors && is_short)},
+        {v == 4, stay > 1 && (factors || !halves)},
+        {true, false},
+    };
+    return first_kind(kinds).faster;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     constexpr int64_t kSide = 4096;  // vectors side by side where a period is short: what is read at a time is one place then
     LaunchConfig c;
-    c.block = kThreads, c.vector = vector_of(p, true), c.detail = BroadcastDense::apart(p) & ~int(once(p));
+    c.block = kThreads, c.vector = vector_of(p, true);
     const int64_t extent = p.modes[0].extent, all = ceil_div(p.kept(), c.vector);
     const int64_t period = extent / std::min<int64_t>(extent & -extent, c.vector);
     // As many periods side by side as leave the fewest threads of the last block with nothing to do.
@@ -117,7 +149,7 @@ struct BroadcastPeriodic {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &) {
-    return make_instance(p, "broadcast_periodic", {bits_text(once(p)), bits_text(staying(p))});
+    return make_instance(p, "broadcast_periodic", {bits_text(once(p)), bits_text(staying(p)), bits_text(BroadcastDense::apart(p) & ~(once(p) | staying(p)))});
   }
 };
 

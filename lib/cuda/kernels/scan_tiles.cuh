@@ -32,7 +32,8 @@ struct scan_tiles {
   using Inputs = typename Map::Inputs;
   static constexpr int V = kVector<Inputs, Out>, kBytes = bytes_in_tile<Inputs, Out>();
   static constexpr int kTile = kScanBlock * V * scan_items(V, kBytes, kBytes > int(sizeof(Out)));
-  static constexpr int kMostThreads = kMostOfTile * kScanBlock, kWarps = kMostThreads / 32, kResident = kApart ? 3 : 4;
+  static constexpr int kMostThreads = kMostOfTile * kScanBlock, kWarps = kMostThreads / 32;
+  static constexpr int kResident = kApart ? 3 : 4;  // a thread has sixteen words of lines that lie apart under way
   using AwaitsTurn = scan_tiles;
 
   template <class P>
