@@ -753,6 +753,8 @@ TEST_CASE("rows: short rows of what is kept, again and again") {
   CHECK(row(DType::f16, {5, 17, 9, 500}) != "reduce.periods");      // little
   CHECK(row(DType::f32, {4, 6, 9, 100000}) == "reduce.periods");    // whole vectors, but of few elements
   CHECK(row(DType::f16, {8, 6, 9, 100000}) == "reduce.periods");
+  CHECK(row(DType::f32, {4, 6, 9, 6000}) == "reduce.periods");      // less
+  CHECK(row(DType::f32, {8, 6, 9, 4000}) != "reduce.periods");      // with outputs for few threads
   CHECK(row(DType::f16, {8, 5, 20, 60000}) != "reduce.periods");    // many for an output
   const auto down = [](DType d, const Sizes &extents, ReduceOp op = ReduceOp::sum) {  // over the second dimension of three
     Call call;
