@@ -109,21 +109,20 @@ struct BroadcastPeriodic {
     return inputs;
   }
   static unsigned once(const Problem &p) { return BroadcastGeneral::once(p, vector_of(p, true)) & ~staying(p); }
-  // Whether there is an input of which each step reads as much as out has.
-  static bool reads_vectors(const Problem &p) { return (staying(p) | once(p)) + 1 != 1u << p.n_inputs; }
   static bool accepts(const Problem &p, const Device &d) { return BroadcastDense::accepts(p, d) && staying(p) != 0; }
 
-  // Where instructions are what takes time: where no vectors are read, as in an outer product, and in rows of bytes; of 16 bits where two inputs stay, or
-  // one, and another is the same all along a row, if that is short; of 32 bits where two stay, and in rows of half vectors there is such another. Not in
-  // such rows of bytes, or where there are other modes to divide by. (H200, 118 problems of 130 MB: 0.36 to 1.02 of the time of the best other row.)
+  // Where instructions are what takes time: where no vectors are read at each step, as in an outer product, and in rows of bytes; of 16 bits where two
+  // inputs stay, or one, and another is the same all along a row, if that is short; of 32 bits where two stay, and in rows of half vectors there is such
+  // another. Not in such rows of bytes, or where there are other modes to divide by, or more than two inputs to read at each step. (H200, 118 problems of
+  // 130 MB: 0.36 to 1.02 of the time of the best other row.)
   static bool suits(const Problem &p, const Device &) {
-    const int v = vector_of(p, true), stay = std::popcount(staying(p));
+    const int v = vector_of(p, true), stay = std::popcount(staying(p)), moving = p.n_inputs - std::popcount(staying(p) | once(p));
     const bool halves = BroadcastGeneral::vector(p) > 1, factors = once(p) != 0, is_short = p.modes[0].extent < 32 * v;
     const struct {
       bool is, faster;
     } kinds[] = {
-        {halves && (v == 16 || p.modes.size() > 2), false},
-        {v == 16 || !reads_vectors(p), true},
+        {halves && (v == 16 || p.modes.size() > 2 || moving > 2), false},
+        {v == 16 || moving == 0, true},
         {v == 8, stay > 1 || (factors && is_short)},
         {v == 4, stay > 1 && (factors || !halves)},
         {true, false},
