@@ -8,7 +8,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <random>
+#include <utility>
 #include <vector>
 
 using tcu::bf16_t, tcu::f16_t, tcu::f8e4m3_t, tcu::f8e5m2_t;
@@ -100,6 +102,16 @@ std::vector<double> expected(What what, const std::vector<double> &x, int n) {
 
 bool same(double y, double x, double far) { return y == x || (y != y && x != x) || std::abs(y - x) <= far; }
 
+// Memory of the device of just so many bytes, filled with ones. What a problem has had the next one of its size has: each time that memory is given back
+// a process waits for all that share the GPU.
+void *room(int number, size_t bytes) {
+  static std::map<std::pair<int, size_t>, void *> rooms;
+  void *&memory = rooms[{number, bytes}];
+  if (!memory) must(cudaMalloc(&memory, bytes));
+  must(cudaMemset(memory, 0xff, bytes));
+  return memory;
+}
+
 template <class T>
 bool right(What what, int n, const std::vector<double> &values, double relative) {
   using Number = tcu::warp::Sum<T>;
@@ -107,10 +119,8 @@ bool right(What what, int n, const std::vector<double> &values, double relative)
   std::vector<double> x;
   for (double v : values) stored.push_back(tcu::convert<T>(v)), x.push_back(tcu::convert<double>(stored.back()));
   const auto want = expected(what, x, n);
-  std::vector<Number> got(want.size(), -1);
-  void *in = nullptr, *out = nullptr;
-  must(cudaMalloc(&in, stored.size() * sizeof(T)));
-  must(cudaMalloc(&out, got.size() * sizeof(Number)));
+  std::vector<Number> got(want.size());
+  void *const in = room(0, stored.size() * sizeof(T)), *const out = room(1, got.size() * sizeof(Number));
   must(cudaMemcpy(in, stored.data(), stored.size() * sizeof(T), cudaMemcpyHostToDevice));
   Arguments a{in, out, n, what};
   void *arguments[] = {&a};
@@ -121,8 +131,6 @@ bool right(What what, int n, const std::vector<double> &values, double relative)
 #endif
   must(cudaLaunchKernel(function, dim3(1), dim3(32), arguments, 0, nullptr));
   must(cudaMemcpy(got.data(), out, got.size() * sizeof(Number), cudaMemcpyDeviceToHost));
-  must(cudaFree(in));
-  must(cudaFree(out));
   for (size_t i = 0; i < want.size(); ++i)
     if (!same(double(got[i]), want[i], relative * std::abs(want[i]))) {
       std::printf("%s, n = %d: number %zu is %g, not %g\n", names[int(what)], n, i, double(got[i]), want[i]);
@@ -144,9 +152,7 @@ bool rows_are_right(const char *name, Bits zero, Bits one, Bits two, Bits minus_
     const size_t k = rng() % 4;
     x[i] = bits[k], want[i * 8 / x.size()] += values[k] * Instruction::kMost;
   }
-  void *in = nullptr, *out = nullptr;
-  must(cudaMalloc(&in, 512));
-  must(cudaMalloc(&out, 32 * sizeof(float)));
+  void *const in = room(0, 512), *const out = room(1, 32 * sizeof(float));
   must(cudaMemcpy(in, x.data(), 512, cudaMemcpyHostToDevice));
   Arguments a{in, out, Instruction::kMost, What::reduce_16};
   void *arguments[] = {&a};
@@ -158,8 +164,6 @@ bool rows_are_right(const char *name, Bits zero, Bits one, Bits two, Bits minus_
   float got[32];
   must(cudaLaunchKernel(function, dim3(1), dim3(32), arguments, 0, nullptr));
   must(cudaMemcpy(got, out, sizeof got, cudaMemcpyDeviceToHost));
-  must(cudaFree(in));
-  must(cudaFree(out));
   for (int lane = 0; lane < 32; ++lane)
     if (got[lane] != want[lane / 4]) return std::printf("rows of %s: lane %d has %g, not %g\n", name, lane, got[lane], want[lane / 4]), false;
   return true;
