@@ -860,6 +860,21 @@ TEST_CASE("rows: many parts are put together in groups, a power of two in each, 
   }
 }
 
+TEST_CASE("rows: reduce.shifted has as many threads across as have something to read") {
+  const auto lanes = [](DType d, int64_t n, int64_t steps, ReduceOp op) {
+    Call call;
+    const Problem p = call.tensor(d, {n, 1}).tensor(d, {n, steps}).expr({Node::input(0)}).reduce(op, {1});
+    const Kernel &k = *choose(cuda::registry(), p, card());
+    CHECK(std::string(k.name) == "reduce.shifted");
+    return k.configure(p, card()).lanes;
+  };
+  CHECK(lanes(DType::f16, 333, 150150, ReduceOp::logsumexp) == 32);  // 84 vectors: three tiles, not two of 64
+  CHECK(lanes(DType::f16, 129, 387596, ReduceOp::logsumexp) == 16);
+  CHECK(lanes(DType::f16, 201, 250000, ReduceOp::logsumexp) == 64);  // which 64 have
+  CHECK(lanes(DType::f16, 129, 387596, ReduceOp::sum) == 32);        // pieces of 256 bytes
+  CHECK(lanes(DType::f32, 257, 97000, ReduceOp::sum) == 16);
+}
+
 TEST_CASE("rows: parts of reduce.tiles fill the device, but not at the price of more rounds of blocks") {
   const auto split = [](DType d, const Sizes &extents, std::initializer_list<int> dims) {
     Sizes kept = extents;
