@@ -14,9 +14,12 @@ END = "<!-- end of it -->"
 WHERE = {"h200": "--device cuda", "cpu": "--device cpu"}
 
 
-def out_of_time(result):
-    """The peers that had no time for all cases."""
-    return [peer for peer in result["peers"] if f"{peer}: the time budget was spent" in result.get("left_out", [])]  # bench/peers/common.py
+def compared(result):
+    """The peers that did some case, with their versions; which of them had no time for every case; and which others had time for none."""
+    did = {r["who"] for r in result["rows"] if r.get("us")}
+    late = [p for p in result["peers"] if f"{p}: the time budget was spent" in result.get("left_out", [])]  # bench/peers/common.py
+    names = [p if p.endswith(version) else f"{p} {version}" for p, version in result["peers"].items() if p in did]
+    return names, [p for p in late if p in did], [p for p in late if p not in did]
 
 
 def family_lines(rows):
@@ -32,17 +35,18 @@ def family_lines(rows):
 
 def section(folder):
     result = json.load(open(os.path.join(ROOT, "bench", "results", folder, "latest.json")))
-    peers = ", ".join(p if p.endswith(v) else f"{p} {v}" for p, v in result["peers"].items())
+    peers, late, absent = compared(result)
     quick = " --quick" if result["quick"] else ""
     plots = sorted(f for f in os.listdir(os.path.join(ROOT, "bench", "results", folder, "plots")) if f.startswith("overview"))
     links = ", ".join(f"[{p[9:-4].replace('_', ' ')}](bench/results/{folder}/plots/{p})" for p in plots)
-    late = out_of_time(result)
     table = report.table(family_lines(report.timed(result)),
                          ["", "cases", "fraction of the ceiling: least / median / most", "speed against the fastest peer (cases)",
                           "cases in which a peer was faster"])
     if late:
         table += f"\n\n{' and '.join(late)} had no time for every case: of a case, the fastest of those that did it counts, which flatters."
-    return (f"{result['device']}, {result['date'][:10]}, `./run bench {WHERE[folder]}{quick}`; peers in the same run: {peers}; "
+    if absent:
+        table += f" {' and '.join(absent)} had time for none."
+    return (f"{result['device']}, {result['date'][:10]}, `./run bench {WHERE[folder]}{quick}`; peers in the same run: {', '.join(peers)}; "
             f"source `{result['source'][:12]}`. [Every case](bench/results/{folder}/latest.md); plots: {links}.\n\n{table}\n")
 
 

@@ -145,6 +145,12 @@ class Tables(unittest.TestCase):
             self.assertEqual(len(widths), 1, table)
         self.assertEqual(len(list(claims.lines(known))), len(claims.CLAIMS))
 
+    def test_peers_that_had_time_for_nothing_are_none(self):
+        spent = "{}: the time budget was spent"
+        result = {"peers": {"cub": "3.0", "cub 3.6": "3.6", "jax": "0.11"}, "left_out": [spent.format("cub"), spent.format("jax")],
+                  "rows": [row("DeviceReduce", 9.0, who="cub"), row("DeviceReduce", 8.0, who="cub 3.6"), row("", None, who="jax")]}
+        self.assertEqual(readme.compared(result), (["cub 3.0", "cub 3.6"], ["cub"], ["jax"]))
+
     def test_between_marks(self):
         text = "a\n<!-- made by bench/readme.py: x -->\n{}\n<!-- end of it -->\nb\n<!-- end of it -->\n"
         self.assertEqual(readme.put(text.format("old"), ": x", "new\n"), text.format("new"))

@@ -102,13 +102,13 @@ std::vector<double> expected(What what, const std::vector<double> &x, int n) {
 
 bool same(double y, double x, double far) { return y == x || (y != y && x != x) || std::abs(y - x) <= far; }
 
-// Memory of the device of just so many bytes, filled with ones. What a problem has had the next one of its size has: each time that memory is given back
-// a process waits for all that share the GPU.
+// Memory of the device of just so many bytes, each 0xcd: numbers that nothing here comes to. What a problem has had the next one of its size has: each time
+// that memory is given back a process waits for all that share the GPU.
 void *room(int number, size_t bytes) {
   static std::map<std::pair<int, size_t>, void *> rooms;
   void *&memory = rooms[{number, bytes}];
   if (!memory) must(cudaMalloc(&memory, bytes));
-  must(cudaMemset(memory, 0xff, bytes));
+  must(cudaMemset(memory, 0xcd, bytes));
   return memory;
 }
 
