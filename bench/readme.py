@@ -4,6 +4,7 @@ import json
 import os
 import statistics
 
+import asked
 import claims
 import records
 import report
@@ -33,8 +34,13 @@ def family_lines(rows):
         yield [name, len(cases), spread, f"{report.geometric_mean(ratios):.2f} ({len(ratios)})" if ratios else "", sum(r < 1 for r in ratios)]
 
 
+def latest(folder):
+    with open(os.path.join(ROOT, "bench", "results", folder, "latest.json")) as f:
+        return json.load(f)
+
+
 def section(folder):
-    result = json.load(open(os.path.join(ROOT, "bench", "results", folder, "latest.json")))
+    result = latest(folder)
     peers, late, absent = compared(result)
     quick = " --quick" if result["quick"] else ""
     plots = sorted(f for f in os.listdir(os.path.join(ROOT, "bench", "results", folder, "plots")) if f.startswith("overview"))
@@ -74,6 +80,9 @@ def main():
         cases = json.load(f)["cases"]
     tables = {": tensor cores": tensor.beside(known, cases), ": segments": tensor.segments(known, cases), ": chains": tensor.chains(known),
               ": the memory": tensor.bandwidth(known, cases), ": claims": claims.table(known)}
+    result = latest("h200")
+    tables |= {": newest run": asked.newest(result, "h200"), ": asked, by family": asked.counts(result, cases), ": asked, by row": asked.table(result, cases),
+               ": short work": asked.short_work(result), ": positions": asked.positions(result), ": scans": asked.by_dtype(result, ("scan", "segmented_scan"))}
     rewrite("docs/performance.md", {name: table + "\n" for name, table in tables.items()})
 
 

@@ -9,6 +9,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(ROOT, "bench"))
+import asked
 import claims
 import papers
 import readme
@@ -154,6 +155,49 @@ class Tables(unittest.TestCase):
     def test_between_marks(self):
         text = "a\n<!-- made by bench/readme.py: x -->\n{}\n<!-- end of it -->\nb\n<!-- end of it -->\n"
         self.assertEqual(readme.put(text.format("old"), ": x", "new\n"), text.format("new"))
+
+
+class Asked(unittest.TestCase):
+    DENSE, VIEW = [8192, 8192], {"shape": [8192, 8192], "strides": [8192, 1]}
+
+    def row(self, family, dtype, bytes_, fraction, **more):
+        return {"family": family, "case": "c", "shape": [8192, 8192], "dims": [1], "dtype": dtype, "expr": "sum(a)", "who": "tcuops",
+                "kernel": "reduce.split", "us": 10.0, "bytes": bytes_, "fraction": fraction, "correct": True} | more
+
+    def asked(self, family, dtype, bytes_, inputs=DENSE):
+        return asked.asked(self.row(family, dtype, bytes_, 1.0), {"inputs": [inputs]})
+
+    def test_what_is_asked(self):
+        self.assertEqual([self.asked("reduce", "f32", n << 20) for n in (256, 255, 63, 15)], [0.95, 0.90, 0.85, None])
+        self.assertEqual([self.asked("broadcast", "f32", n << 20) for n in (256, 32, 31)], [0.95, 0.90, None])
+        self.assertEqual([self.asked("broadcast", "f32", n << 20, self.VIEW) for n in (256, 32, 31)], [0.90, 0.90, None])
+        self.assertEqual([self.asked("segmented_scan", d, 1 << 30) for d in ("f16", "bf16", "f32", "i32")], [0.92, 0.92, 0.93, 0.93])
+        self.assertIsNone(self.asked("gemv", "f32", 1 << 30))
+
+    def test_which_cases_fall_short(self):
+        rows = [self.row("reduce", "f32", 256 << 20, 0.95), self.row("reduce", "f16", 256 << 20, 0.93), self.row("reduce", "f64", 256 << 20, 0.5, pinned=True),
+                self.row("reduce", "i8", 256 << 20, 0.2, who="cub"), self.row("reduce", "bf16", 1 << 20, 0.1)]
+        cases = [{k: r[k] for k in ("case", "dtype", "expr")} | {"inputs": [self.DENSE]} for r in rows]
+        table = asked.table({"rows": rows}, cases).splitlines()
+        self.assertEqual(table[2:], ["| `reduce.split` | 1 of 2 | c f16 sum(a) 0.930 (0.95) |"])
+        self.assertEqual(asked.counts({"rows": rows}, cases).splitlines()[2:], ["| reductions | 1 of 2 |", "| all | 1 of 2 |"])
+
+    def test_peers(self):
+        rows = [self.row("reduce", "f32", 1 << 28, 0.9), self.row("reduce", "f32", 1 << 28, 0.9, who="cub", us=20.0),
+                self.row("reduce", "f16", 1 << 28, 0.9), self.row("reduce", "f16", 1 << 28, 0.9, who="cub", us=8.0)]
+        self.assertEqual(asked.behind({"rows": rows}), "A peer was faster in: cub in c f16 sum(a), by 25.0 %.")
+        self.assertEqual(asked.behind({"rows": rows[:2]}), "No peer was faster in any case.")
+        newest = asked.newest({"rows": rows, "device": "X", "date": "2026-01-01T00", "source": "0123456789"}, "x")
+        self.assertIn("2 cases have a peer in the same run (cub 2): geometric mean 1.26", newest)
+
+    def test_positions(self):
+        rows = [self.row("reduce", "i8", 1 << 28, 0.9, expr="max(a)"), self.row("reduce", "i8", 1 << 28, 0.9, expr="argmax(a)", us=12.0)]
+        self.assertEqual(asked.positions({"rows": rows}).splitlines()[2:], ["| c | i8 | 10.0 | 12.0 | 1.20 |"])
+
+    def test_a_column_a_dtype(self):
+        rows = [self.row("scan", "f32", 1 << 28, 0.9), self.row("scan", "f16", 1 << 28, 0.8), self.row("scan", "f16", 1 << 28, 0.7, case="d")]
+        self.assertEqual(asked.by_dtype({"rows": rows}, ("scan",)).splitlines(),
+                         ["|  |  | f16 | f32 |", "|---|---|---|---|", "| c | sum(a) | 0.800 | 0.900 |", "| d | sum(a) | 0.700 |  |"])
 
 
 if __name__ == "__main__":

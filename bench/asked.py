@@ -1,0 +1,112 @@
+"""What fraction of the ceiling the project asks of a case on a GPU, and which cases fall short of it: tables of docs/performance.md."""
+import report
+
+# By family: from so many bytes that must move on, that fraction.
+ASKED = {"reduce": ((256 << 20, 0.95), (64 << 20, 0.90), (16 << 20, 0.85)), "broadcast": ((256 << 20, 0.95), (32 << 20, 0.90)),
+         "scan": ((16 << 20, 0.93),)}
+ASKED |= {"segmented_reduce": ASKED["reduce"], "segmented_scan": ASKED["scan"]}
+SCAN_OF_16_BITS = 0.92
+SHORT = {"tiny_d1": 1.6, "10x100_d1": 1.6, "10x100_d2": 1.6, "full_2^20": 2.8}  # microseconds inside a graph, float32
+POSITION = 1.1  # times as long as the greatest element takes its position, at most
+VIEW = 0.90  # of a broadcast with an input whose elements lie in another order than the result's, or with gaps
+
+
+def is_view(case):
+    return any(isinstance(i, dict) for i in case["inputs"])
+
+
+def asked(row, case):
+    """None: of so few bytes, or of that family, no fraction is asked."""
+    least = next((fraction for bytes_, fraction in ASKED.get(row["family"], ()) if row["bytes"] >= bytes_), None)
+    if least and row["family"] in ("scan", "segmented_scan") and row["dtype"] in ("f16", "bf16"):
+        least = SCAN_OF_16_BITS
+    return min(least, VIEW) if least and row["family"] == "broadcast" and is_view(case) else least
+
+
+def judged(result, cases):
+    """[(our row, what is asked of it)] of what is asked something and was measured."""
+    of = {report.key(c): c for c in cases}
+    rows = [r for r in report.timed(result) if r["who"] == "tcuops" and r["fraction"] and not r.get("pinned")]
+    found = [(r, asked(r, of[report.key(r)])) for r in rows if report.key(r) in of]
+    return [(r, least) for r, least in found if least]
+
+
+def table(result, cases):
+    """A line a row of the library's: how many cases of it reach what is asked, and those that do not, the worst first."""
+    by_kernel = {}
+    for row, least in judged(result, cases):
+        by_kernel.setdefault(row["kernel"], []).append((row["fraction"] / least, row, least))
+    lines = []
+    for kernel, found in sorted(by_kernel.items()):
+        short = sorted((f for f in found if f[0] < 1), key=lambda f: f[0])
+        names = "; ".join(f"{r['case']} {r['dtype']} {r['expr']} {r['fraction']:.3f} ({least:.2f})" for _, r, least in short)
+        lines.append([f"`{kernel}`", f"{len(found) - len(short)} of {len(found)}", names])
+    return report.table(lines, ["row", "reach what is asked", "do not: fraction of the ceiling (asked)"])
+
+
+def counts(result, cases):
+    """A line a family: how many of its cases reach what is asked."""
+    found = judged(result, cases)
+    lines = []
+    for family, name in report.FAMILIES.items():
+        of = [row["fraction"] >= least for row, least in found if row["family"] == family]
+        if of:
+            lines.append([name, f"{sum(of)} of {len(of)}"])
+    lines.append(["all", f"{sum(r['fraction'] >= least for r, least in found)} of {len(found)}"])
+    return report.table(lines, ["", "cases that reach what is asked"])
+
+
+def short_work(result):
+    """Of work whose microseconds inside a graph are given."""
+    rows = {r["case"]: r for r in report.timed(result) if r["who"] == "tcuops" and r["dtype"] == "f32" and r["expr"] == "sum(a)"}
+    lines = [[name, f"{r['us']:.2f}", f"{r['graph_us']:.2f}", f"{r['graph_cached_us']:.2f}", least]
+             for name, least in SHORT.items() if (r := rows.get(name)) and r.get("graph_cached_us")]
+    return report.table(lines, ["float32 sums", "us in a stream", "in a graph", "in a graph, of what the L2 cache holds", "asked in a graph"])
+
+
+def positions(result):
+    """What argmax takes beside max."""
+    us = {report.key(r): r["us"] for r in report.timed(result) if r["who"] == "tcuops" and r.get("us")}
+    lines = []
+    for (case, dtype, expr), greatest in us.items():
+        if expr == "max(a)" and (position := us.get((case, dtype, "argmax(a)"))):
+            lines.append([case, dtype, f"{greatest:.1f}", f"{position:.1f}", f"{position / greatest:.2f}"])
+    return report.table(lines, ["", "", "max, us", "argmax, us", f"argmax / max ({POSITION} asked)"])
+
+
+def by_dtype(result, families):
+    """Fractions, a line a problem and a column a dtype."""
+    rows = [r for r in report.timed(result) if r["who"] == "tcuops" and r["family"] in families and r["fraction"]]
+    dtypes = sorted({r["dtype"] for r in rows}, key=lambda d: (report.BYTES[d], d))
+    of = {}
+    for r in rows:
+        of.setdefault((r["case"], r["expr"]), {})[r["dtype"]] = f"{r['fraction']:.3f}"
+    return report.table([[case, expr] + [found.get(d, "") for d in dtypes] for (case, expr), found in of.items()], ["", ""] + dtypes)
+
+
+def newest(result, folder):
+    """What was run, on what, and how it stands beside the peers of the same run."""
+    ours = [r for r in report.timed(result) if r["who"] == "tcuops" and r.get("us")]
+    peers, ratios = {}, []
+    for found in report.by_case(report.timed(result)).values():
+        best = report.fastest_peer(found)
+        for who, r in found.items():
+            peers[who] = peers.get(who, 0) + bool(r.get("us"))
+        if best and (found.get("tcuops") or {}).get("us"):
+            ratios.append(best["us"] / found["tcuops"]["us"])
+    did = ", ".join(f"{who} {n}" for who, n in sorted(peers.items(), key=lambda p: -p[1]) if who != "tcuops" and n)
+    wrong = sum(r["correct"] is False for r in ours)
+    plots = ", ".join(f"[{name}](../bench/results/{folder}/plots/overview_{family}.svg)" for family, name in report.FAMILIES.items() if family != "gemv")
+    return (f"One {result['device']}, {result['date'][:10]}, source `{result['source'][:8]}`: [the table](../bench/results/{folder}/latest.md), {len(ours)} rows of ours, "
+            f"{wrong or 'none'} of them wrong against float64. Plots: {plots}.\n\n"
+            f"{len(ratios)} cases have a peer in the same run ({did}): geometric mean {report.geometric_mean(ratios):.2f} of the fastest one's time over ours. {behind(result)}")
+
+
+def behind(result):
+    """A sentence: in which cases a peer was the faster one, and by how much."""
+    lines = []
+    for (case, dtype, expr), found in report.by_case(report.timed(result)).items():
+        ours, best = found.get("tcuops"), report.fastest_peer(found)
+        if ours and ours.get("us") and best and best["us"] < ours["us"]:
+            lines.append(f"{best['who']} in {case} {dtype} {expr}, by {100 * (ours['us'] / best['us'] - 1):.1f} %")
+    return "A peer was faster in: " + "; ".join(lines) + "." if lines else "No peer was faster in any case."
