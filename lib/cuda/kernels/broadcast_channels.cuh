@@ -177,12 +177,12 @@ struct BroadcastChannels {
   }
   // Whether rows of out are read as they lie, some input being laid out as out is: such as are vectors or longer, of 8 bits such as are half a vector; and
   // short ones of few pixels, of which this row's own vectors are small. (H200, 102 problems of 128 MB: 0.52 to 1.12 of the time, 0.86 in the mean.) Of
-  // outer products, too, such as are longer than a vector: 0.77 to 0.995.
+  // outer products, too, such as are longer than a vector (0.77 to 0.995), but not several of them, of which no input stays for broadcast.periodic.
   static bool is_for_rows(const Problem &p, const LaunchConfig &own) {
     if (jumps_along(p, p.modes[0]) || !BroadcastDense::dense(p, 0)) return false;
     const int v = vector_of(p, true);
     const int64_t extent = p.modes[0].extent;
-    if (BroadcastDense::none_as_out(p)) return p.n_inputs == 2 && extent > v && v < 16;
+    if (BroadcastDense::none_as_out(p)) return p.n_inputs == 2 && p.modes.size() == 2 && extent > v && v < 16;
     const bool in_vectors = BroadcastGeneral::vector(p) > 1;
     if (extent >= v) return extent > v || in_vectors;
     if (v == 16 && in_vectors) return true;

@@ -85,7 +85,7 @@ struct BroadcastDense {
       bool is, faster;
     } kinds[] = {
         {v == 16, apart != 0 || std::popcount(unsigned(once)) > 1},  // of bytes an element takes longest
-        {alone && p.n_inputs > 1, true},                              // outer products, two parts of one tensor
+        {alone && p.n_inputs > 1, true},                              // two parts of one tensor, several outer products
         {several, p.n_inputs > 3 || (v == 8 && (whole || !long_rows))},
         {once != 0 && apart != 0 && !whole, v == 8 && extent < 32 * v},  // a factor for each row and a term for each column
         {v < 8 || apart == 0, false},
@@ -94,8 +94,8 @@ struct BroadcastDense {
     };
     return first_kind(kinds).faster;
   }
-  // Whether no input is laid out as out is, so that instructions take the time, of which broadcast.sliding_register has fewer. (H200, sums over a grid:
-  // of three inputs 0.51 to 0.76 of the time, outer products of float64 0.88 to 1.01.)
+  // Whether no input is laid out as out is, so that instructions take the time, of which broadcast.sliding_register has fewer: of what broadcast.periodic,
+  // which comes before, leaves. (H200, sums over a grid of three inputs: 0.51 to 0.76 of the time.)
   static bool slides(const Problem &p, const Device &d) {
     const int v = vector_of(p, true);
     return v <= 4 && p.n_inputs >= (v == 2 ? 2 : 3) && none_as_out(p) && BroadcastSlidingRegister::suits(p, d);

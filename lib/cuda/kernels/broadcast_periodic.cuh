@@ -16,7 +16,7 @@ struct broadcast_periodic {
   static constexpr int N = Inputs::size, V = kVector<Inputs, Out>;
   static constexpr int kMoving = words_read<V, kOnce, 2>(~kStays, Inputs{});
   static constexpr int kAhead = N <= 2 || (V <= 8 && kMoving <= 12) ? 3 : 2;  // steps under way at once
-  // Registers are what limits it: of few words there are blocks for more.
+  // Registers are what limits it: of few words there are blocks for more. (Two halves of kOnce count as one word: these bounds were measured so.)
   static constexpr int kWords = kMoving * kAhead + words_read<V, kOnce, 2>(kStays, Inputs{});
   static constexpr int kResident = map_blocks<Map, Acc, V>(V > 8 ? is_light<Map, Acc> ? 4 : 3 : kWords > 8 ? 4 : 6);
   using AwaitsTurn = broadcast_periodic;
@@ -114,7 +114,7 @@ struct BroadcastPeriodic {
   // Where instructions are what takes time: where no vectors are read at each step, as in an outer product, and in rows of bytes; of 16 bits where two
   // inputs stay, or one, and another is the same all along a row, if that is short; of 32 bits where two stay, and in rows of half vectors there is such
   // another. Not in such rows of bytes, or where there are other modes to divide by, or more than two inputs to read at each step. (H200, 118 problems of
-  // 130 MB: 0.36 to 1.02 of the time of the best other row.)
+  // 130 MB: 0.36 to 1.02 of the time of the row that was chosen before.)
   static bool suits(const Problem &p, const Device &) {
     const int v = vector_of(p, true), stay = std::popcount(staying(p)), moving = p.n_inputs - std::popcount(staying(p) | once(p));
     const bool halves = BroadcastGeneral::vector(p) > 1, factors = once(p) != 0, is_short = p.modes[0].extent < 32 * v;

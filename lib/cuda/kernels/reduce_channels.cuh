@@ -163,7 +163,9 @@ struct reduce_channels {
 #pragma unroll 1
         while (width < channels) width *= 2;
         if (lane >= channels) mine = F::identity();
-        if (!Strided::combine_parts(p, mine, width, cell, int(part), shared)) return;  // there are as many blocks as parts
+        if (Strided::combine_parts(p, mine, width, cell, int(part), shared) && lane < channels)
+          store_result<F, Out>(p, o.out + lane * Index(p.mode[0].out), mine, p.folded);
+        return;  // there are as many blocks as parts
       }
       if (item < n && lane < channels) store_result<F, Out>(p, o.out + lane * Index(p.mode[0].out), mine, p.folded);
       if (begin + step < n) __syncthreads();  // before the next states

@@ -192,31 +192,21 @@ struct reduce_strided {
   }
 
   // The parts of a tile of `width` outputs as one, in a fixed order: `mine` is thread t's of output t, of this part and then of all.
-  // False in the blocks that have no more to do.
+  // False in the blocks that have no more to do. In the workspace are a tile's parts, and behind them its groups'; among the tickets the groups' and
+  // that of all.
   template <class P>
   TCU_DEVICE static bool combine_parts(const P &p, State &mine, int width, int64_t tile, int part, State *shared) {
-    const int split = int(p.split);
+    const int split = int(p.split), together = p.together, groups = p.groups;
     if (split == 1) return true;
-    State *const parts = static_cast<State *>(p.workspace) + tile * (split + p.groups) * width;
-    const Whole whole = meet(mine, parts, width, p.zeroed, tile * (1 + p.groups), part, split, p.together, p.groups, shared);
-    mine = whole.state;
-    return whole.here;
-  }
-  struct Whole {
-    State state;
-    bool here;
-  };
-  // parts: the tile's, and behind them its groups'; from `ticket` on the groups' and that of all. A function of its own: its registers would
-  // else be taken from the loop that reads the rows, where a load then waits for another.
-  TCU_APART static Whole meet(State mine, State *parts, int width, void *tickets, int64_t ticket, int part, int split, int together, int groups,
-                              State *shared) {
+    State *const parts = static_cast<State *>(p.workspace) + tile * (split + groups) * width;
+    const int64_t ticket = tile * (1 + groups);
     const int t = int(threadIdx.x), group = quotient(part, together), first = group * together;
     State *those = parts + first * width;  // of a group, or of all groups
     int n = split - first < together ? split - first : together, own = part - first, level = group;
 #pragma unroll 1
     for (;;) {
       if (t < width) those[own * width + t] = mine;
-      if (!is_last(tickets, ticket + level, n)) return {mine, false};
+      if (!is_last(p.zeroed, ticket + level, n)) return false;
       mine = F::identity();
       const int rows = n > kParts ? quotient(kThreads, width) : 1, step = rows * width, count = n * width;
       const int last = count - width + remainder(t, width);
@@ -230,7 +220,7 @@ struct reduce_strided {
           if (at + k * step < count) mine = F::combine(mine, left[k]);
       }
       if (rows > 1) mine = fold_rows(mine, width, shared);
-      if (level == groups) return {mine, true};
+      if (level == groups) return true;
       those = parts + split * width, n = groups, own = group, level = groups;
     }
   }
