@@ -7,6 +7,9 @@ ASKED = {"reduce": ((256 << 20, 0.95), (64 << 20, 0.90), (16 << 20, 0.85)), "bro
 ASKED |= {"segmented_reduce": ASKED["reduce"], "segmented_scan": ASKED["scan"]}
 SCAN_OF_16_BITS = 0.92
 SHORT = {"tiny_d1": 1.6, "10x100_d1": 1.6, "10x100_d2": 1.6, "full_2^20": 2.8}  # microseconds inside a graph, float32
+FUSED = {"fused_call_cold": ("the first of a process, compiled by NVRTC", "60 ms"), "fused_next_cold": ("the next such", "60 ms"),
+         "fused_call_warm": ("the first, from the disk", "1 ms"), "fused_next_warm": ("the next, from the disk", "1 ms")}  # first.py's rows
+BESIDE_LAUNCH = 1.0  # microseconds of a call of the host's, beyond a launch alone
 POSITION = 1.1  # times as long as the greatest element takes its position, at most
 VIEW = 0.90  # of a broadcast with an input whose elements lie in another order than the result's, or with gaps
 
@@ -110,3 +113,21 @@ def behind(result):
         if ours and ours.get("us") and best and best["us"] < ours["us"]:
             lines.append(f"{best['who']} in {case} {dtype} {expr}, by {100 * (ours['us'] / best['us'] - 1):.1f} %")
     return "A peer was faster in: " + "; ".join(lines) + "." if lines else "No peer was faster in any case."
+
+
+def first_calls(result):
+    """How long a call of tanh(x .* w .+ b) takes whose function is not there."""
+    us = {r["case"]: r["us"] for r in result["rows"] if r["family"] == report.FIRST and r["who"] == "tcuops"}
+    lines = [[what, report.duration(us[case]), least] for case, (what, least) in FUSED.items() if us.get(case)]
+    if us.get("fused_call_again") and us.get("fused_call_other_size"):
+        lines.append(["another size of it, beyond a repeated call", report.duration(us["fused_call_other_size"] - us["fused_call_again"]), "2 us"])
+    return report.table(lines, ["`tanh(x .* w .+ b)` of 1024 x 1024 float32", "takes", "asked"])
+
+
+def host(result):
+    """A sentence: what calls of tcu_reduce cost the calling thread, of less work than the host can hide behind."""
+    launch = result["launch_host_us"]
+    over = [r["host_us"] - launch for r in report.timed(result)
+            if r["who"] == "tcuops" and r["family"] == "reduce" and r.get("host_us") and r["us"] < 40]
+    return (f"A launch alone took the host {launch:.1f} us; of {len(over)} `tcu_reduce` of less than 40 us of work {sum(o <= BESIDE_LAUNCH for o in over)} are within "
+            f"{BESIDE_LAUNCH:.0f} us of that (asked), the slowest {max(over):.1f} us beyond it.")

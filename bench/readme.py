@@ -82,7 +82,8 @@ def main():
               ": the memory": tensor.bandwidth(known, cases), ": claims": claims.table(known)}
     result = latest("h200")
     tables |= {": newest run": asked.newest(result, "h200"), ": asked, by family": asked.counts(result, cases), ": asked, by row": asked.table(result, cases),
-               ": short work": asked.short_work(result), ": positions": asked.positions(result), ": scans": asked.by_dtype(result, ("scan", "segmented_scan"))}
+               ": short work": asked.short_work(result), ": positions": asked.positions(result), ": scans": asked.by_dtype(result, ("scan", "segmented_scan")),
+               ": first calls": asked.first_calls(result), ": the host": asked.host(result)}
     rewrite("docs/performance.md", {name: table + "\n" for name, table in tables.items()})
 
 

@@ -194,6 +194,15 @@ class Asked(unittest.TestCase):
         rows = [self.row("reduce", "i8", 1 << 28, 0.9, expr="max(a)"), self.row("reduce", "i8", 1 << 28, 0.9, expr="argmax(a)", us=12.0)]
         self.assertEqual(asked.positions({"rows": rows}).splitlines()[2:], ["| c | i8 | 10.0 | 12.0 | 1.20 |"])
 
+    def test_the_first_call_and_the_host(self):
+        first = [{"family": "first_result", "who": "tcuops", "case": c, "us": us} for c, us in
+                 (("fused_call_cold", 44000.0), ("fused_call_again", 4.0), ("fused_call_other_size", 5.25))]
+        self.assertEqual(asked.first_calls({"rows": first}).splitlines()[2:],
+                         ["| the first of a process, compiled by NVRTC | 44.00 ms | 60 ms |", "| another size of it, beyond a repeated call | 1.25 us | 2 us |"])
+        rows = [self.row("reduce", "f32", 1 << 20, 0.9, host_us=h) for h in (4.0, 5.5, 7.0)] + [self.row("reduce", "f32", 1 << 20, 0.9, host_us=50.0, us=45.0)]
+        self.assertIn("of 3 `tcu_reduce` of less than 40 us of work 2 are within 1 us of that (asked), the slowest 2.5 us beyond it",
+                      asked.host({"rows": rows, "launch_host_us": 4.5}))
+
     def test_a_column_a_dtype(self):
         rows = [self.row("scan", "f32", 1 << 28, 0.9), self.row("scan", "f16", 1 << 28, 0.8), self.row("scan", "f16", 1 << 28, 0.7, case="d")]
         self.assertEqual(asked.by_dtype({"rows": rows}, ("scan",)).splitlines(),

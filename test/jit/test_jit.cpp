@@ -636,6 +636,9 @@ TEST_CASE("rows: broadcasts in rows that are no whole vectors, but halves, or no
   CHECK(row(DType::f16, {12, 4 * n}, {{{12, 4 * n}, {}}, {{1, 4 * n}, {}}}) == "broadcast.dense");
   CHECK(row(DType::f16, {3, 16 * n}, {{{3, 16 * n}, {}}, {{1, 16 * n}, {}}}) == "broadcast.channels");
   CHECK(row(DType::f16, {8, 8 * n}, {{{8, 8 * n}, {8 * n, 1}}}) == "broadcast.channels");  // planes to pixels
+  // several outer products: none of their inputs stays
+  CHECK(row(DType::f32, {10, 512, n / 128}, {{{10, 1, n / 128}, {}}, {{1, 512, n / 128}, {}}}) == "broadcast.channels");
+  CHECK(row(DType::f16, {9, 1024, n / 128}, {{{9, 1, n / 128}, {}}, {{1, 1024, n / 128}, {}}}) == "broadcast.channels");
 }
 
 TEST_CASE("rows: permuted inputs whose neighbours lie in the lines that a row of out reads") {

@@ -11,6 +11,11 @@
 
 namespace tcu::cuda {
 inline constexpr int kMostChannels = 32;
+// Vectors that a thread reads before it folds them: where eight have registers, of 16-bit elements one fewer (the last would wait for the first).
+TCU_FN constexpr int vectors_in_flight(int vector, int state_bytes, int element_bytes) {
+  const int most = rows_in_flight(1, vector, state_bytes, element_bytes, false);
+  return most == 8 && element_bytes == 2 ? 7 : most;
+}
 // Lanes after which a vector begins with the same channel.
 TCU_FN constexpr int channels_apart(int channels, int vector) {
   int divisor = vector;  // the greatest common one: vectors are powers of two
@@ -28,7 +33,7 @@ struct reduce_channels {
   using F = typename Strided::F;
   using State = typename F::State;
   using T = first_of<typename Map::Inputs>;
-  static constexpr int V = Strided::V, N = 1, kResident = Strided::kResident, kItems = rows_in_flight(1, V, sizeof(State), sizeof(T), false);
+  static constexpr int V = Strided::V, N = 1, kResident = Strided::kResident, kItems = vectors_in_flight(V, sizeof(State), sizeof(T));
   using AwaitsTurn = reduce_channels;
   static constexpr int kWarps = kThreads / 32, kSlots = (kMostChannels + 2) * V;  // of a warp: its vectors of different channels, and ends
   static_assert(Map::Inputs::size == 1 && V > 1);
@@ -39,10 +44,11 @@ struct reduce_channels {
   TCU_DEVICE static void round(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index head, Index first, Index end, int used) {
     Pack<V, typename Map::Inputs> x[Items];
     const Index none[Items] = {};
+    const T *from = static_cast<const T *>(p.in[0]) + (o.in[0] + head + first * V);
 #pragma unroll
-    for (int k = 0; k < Items; ++k) {  // what is not wanted is read too: a load that may not happen would hold its registers twice
-      const Index at = kClamped && first + k * used >= end ? first : first + k * used;
-      load_pack<V, true, true>(x[k], p, o, 0, head + at * V, 0);
+    for (int k = 0; k < Items; ++k) {  // past the last the last again: a load that may not happen would hold its registers twice
+      x[k].first = Raw<T, V>::template load<true>(from);
+      if (!kClamped || first + (k + 1) * used < end) from += used * V;
     }
     append_rows<F, Map, false, !kClamped>(p, s, x, none, [&](int k) { return first + k * used < end; });
   }
@@ -225,7 +231,7 @@ struct ReduceChannels {
     LaunchConfig c;
     c.block = kThreads, c.vector = ReduceStrided::widest(p), c.lanes = lanes(p, d), c.detail = used(p, c.lanes) | apart(p) << 16;
     const int64_t n = cells(p), resident = ReduceSplit::resident("reduce.channels", p, d, c.vector);
-    const int items = rows_in_flight(1, c.vector, state_bytes(p), bytes_of(p.in[0]), false);
+    const int items = vectors_in_flight(c.vector, state_bytes(p), bytes_of(p.in[0]));
     const int64_t rounds = (run(p) / (int64_t(items) * used(p, c.lanes) * c.vector) + 1) * (p.reduced() / p.modes[1].extent);
     if (c.lanes == kThreads && n > 0 && n < resident && rounds > 1) c.split = ReduceSplit::parts_for(n, resident, rounds);
     // Sums of outputs that have much each: several parts, of which the faster multiprocessors take more (H100, 512 pictures of 224 x 224 in three
