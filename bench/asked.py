@@ -1,4 +1,9 @@
-"""What fraction of the ceiling the project asks of a case on a GPU, and which cases fall short of it: tables of docs/performance.md."""
+"""What the project asks of the library on a GPU, and what of it the newest records show: tables of docs/performance.md."""
+import glob
+import json
+import os
+import re
+
 import report
 
 # By family: from so many bytes that must move on, that fraction.
@@ -10,6 +15,7 @@ SHORT = {"tiny_d1": 1.6, "10x100_d1": 1.6, "10x100_d2": 1.6, "full_2^20": 2.8}  
 FUSED = {"fused_call_cold": ("the first of a process, compiled by NVRTC", "60 ms"), "fused_next_cold": ("the next such", "60 ms"),
          "fused_call_warm": ("the first, from the disk", "1 ms"), "fused_next_warm": ("the next, from the disk", "1 ms")}  # first.py's rows
 BESIDE_LAUNCH = 1.0  # microseconds of a call of the host's, beyond a launch alone
+PLANNER = 1.05  # the planner's time over that of the best row, up to which it is right (bench/tune)
 POSITION = 1.1  # times as long as the greatest element takes its position, at most
 VIEW = 0.90  # of a broadcast with an input whose elements lie in another order than the result's, or with gaps
 
@@ -131,3 +137,25 @@ def host(result):
             if r["who"] == "tcuops" and r["family"] == "reduce" and r.get("host_us") and r["us"] < 40]
     return (f"A launch alone took the host {launch:.1f} us; of {len(over)} `tcu_reduce` of less than 40 us of work {sum(o <= BESIDE_LAUNCH for o in over)} are within "
             f"{BESIDE_LAUNCH:.0f} us of that (asked), the slowest {max(over):.1f} us beyond it.")
+
+
+def planner(results):
+    """A line a record of random problems under `results` (./run tune --random), the newest seed first: of how many the planner was right."""
+    lines = []
+    for path in glob.glob(os.path.join(results, "h*", "tune_seed*.json")):
+        with open(path) as f:
+            record = json.load(f)
+        seed, folder = int(re.search(r"seed(\d+)", path)[1]), os.path.basename(os.path.dirname(path))
+        by_family = {}
+        for r in record["rows"]:
+            by_family.setdefault(r["planner"].split(".")[0], []).append(r["gain"] <= PLANNER)
+        right, n = sum(map(sum, by_family.values())), len(record["rows"])
+        measured = [r["pinned"][r["measured"]] <= PLANNER * min(r["pinned"].values()) for r in record["rows"] if r.get("measured") in r["pinned"]]
+        worst = max(record["rows"], key=lambda r: r["gain"])
+        lines.append((seed, [
+            f"[{seed}](../bench/results/{folder}/tune_seed{seed}.json)", folder[:4].upper(), f"`{record['source'][:8]}`", n, f"{100 * right / n:.1f}",
+            ", ".join(f"{100 * sum(by_family[f]) / len(by_family[f]):.0f}" if f in by_family else "-" for f in ("broadcast", "scan", "reduce")),
+            f"{100 * sum(measured) / len(measured):.1f}" if measured else "",
+            f"{worst['gain']:.1f}, {worst['expr']} {worst['dtype']} {'x'.join(map(str, worst['shape']))} by `{worst['planner']}`, not `{worst['best']}`"]))
+    lines.sort(key=lambda line: -line[0])
+    return report.table([line for _, line in lines], ["seed", "card", "source", "problems", "right by rules, %", "broadcasts, scans, reductions", "by measuring", "the worst by rules, times the best"])

@@ -84,7 +84,7 @@ def main():
     tables |= {": newest run": asked.newest(result, "h200"), ": asked, by family": asked.counts(result, cases), ": asked, by row": asked.table(result, cases),
                ": short work": asked.short_work(result), ": positions": asked.positions(result), ": scans": asked.by_dtype(result, ("scan", "segmented_scan")),
                ": last run on an H100": asked.newest(of_h100, "h100-80gb-hbm3"), ": asked on an H100": asked.counts(of_h100, cases),
-               ": first calls": asked.first_calls(result), ": the host": asked.host(result)}
+               ": planner": asked.planner(os.path.join(ROOT, "bench", "results")), ": first calls": asked.first_calls(result), ": the host": asked.host(result)}
     rewrite("docs/performance.md", {name: table + "\n" for name, table in tables.items()})
 
 

@@ -194,6 +194,17 @@ class Asked(unittest.TestCase):
         rows = [self.row("reduce", "i8", 1 << 28, 0.9, expr="max(a)"), self.row("reduce", "i8", 1 << 28, 0.9, expr="argmax(a)", us=12.0)]
         self.assertEqual(asked.positions({"rows": rows}).splitlines()[2:], ["| c | i8 | 10.0 | 12.0 | 1.20 |"])
 
+    def test_the_planner(self):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        os.mkdir(os.path.join(folder, "h200"))
+        rows = [{"planner": "reduce.a", "best": "reduce.b", "gain": g, "measured": m, "pinned": {"reduce.a": g, "reduce.b": 1.0}, "expr": "sum(a)", "dtype": "f16",
+                 "shape": [3, 4]} for g, m in ((1.5, "reduce.b"), (1.04, "reduce.a"), (2.0, "reduce.a"), (1.0, None))]
+        with open(os.path.join(folder, "h200", "tune_seed7.json"), "w") as f:
+            json.dump({"source": "0123456789", "rows": rows}, f)
+        self.assertEqual(asked.planner(folder).splitlines()[2:], [
+            "| [7](../bench/results/h200/tune_seed7.json) | H200 | `01234567` | 4 | 50.0 | -, -, 50 | 66.7 | 2.0, sum(a) f16 3x4 by `reduce.a`, not `reduce.b` |"])
+
     def test_the_first_call_and_the_host(self):
         first = [{"family": "first_result", "who": "tcuops", "case": c, "us": us} for c, us in
                  (("fused_call_cold", 44000.0), ("fused_call_again", 4.0), ("fused_call_other_size", 5.25))]
