@@ -53,6 +53,12 @@ def table(result, cases):
     return report.table(lines, ["row", "reach what is asked", "do not: fraction of the ceiling (asked)"])
 
 
+def reached(result, cases):
+    """How many cases reach what is asked, and of how many something is."""
+    found = judged(result, cases)
+    return sum(row["fraction"] >= least for row, least in found), len(found)
+
+
 def counts(result, cases):
     """A line a family: how many of its cases reach what is asked."""
     found = judged(result, cases)
@@ -61,7 +67,7 @@ def counts(result, cases):
         of = [row["fraction"] >= least for row, least in found if row["family"] == family]
         if of:
             lines.append([name, f"{sum(of)} of {len(of)}"])
-    lines.append(["all", f"{sum(r['fraction'] >= least for r, least in found)} of {len(found)}"])
+    lines.append(["all", "{} of {}".format(*reached(result, cases))])
     return report.table(lines, ["", "cases that reach what is asked"])
 
 

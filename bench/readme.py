@@ -39,7 +39,7 @@ def latest(folder):
         return json.load(f)
 
 
-def section(folder):
+def section(folder, cases):
     result = latest(folder)
     peers, late, absent = compared(result)
     quick = " --quick" if result["quick"] else ""
@@ -52,6 +52,9 @@ def section(folder):
         table += f"\n\n{' and '.join(late)} had no time for every case: of a case, the fastest of those that did it counts, which flatters."
     if absent:
         table += f" {' and '.join(absent)} had time for none."
+    if folder == "h200":
+        reached, all_asked = asked.reached(result, cases)
+        table += f" {reached} of {all_asked} cases reach the fraction that [is asked of them](docs/performance.md#the-newest-run-on-an-h200)."
     return (f"{result['device']}, {result['date'][:10]}, `./run bench {WHERE[folder]}{quick}`; peers in the same run: {', '.join(peers)}; "
             f"source `{result['source'][:12]}`. [Every case](bench/results/{folder}/latest.md); plots: {links}.\n\n{table}\n")
 
@@ -74,10 +77,10 @@ def rewrite(path, pieces):
 
 
 def main():
-    rewrite("README.md", {"": "\n".join(section(f) for f in WHERE)})
     known = records.Records(os.path.join(ROOT, "bench", "results", "h200"))
     with open(os.path.join(ROOT, "bench", "cases.json")) as f:
         cases = json.load(f)["cases"]
+    rewrite("README.md", {"": "\n".join(section(f, cases) for f in WHERE)})
     tables = {": tensor cores": tensor.beside(known, cases), ": segments": tensor.segments(known, cases), ": chains": tensor.chains(known),
               ": the memory": tensor.bandwidth(known, cases), ": claims": claims.table(known)}
     result, of_h100 = latest("h200"), latest("h100-80gb-hbm3")
