@@ -33,22 +33,22 @@ def asked(row, case):
 
 
 def judged(result, cases):
-    """[(our row, what is asked of it)] of what is asked something and was measured."""
+    """[(our row, its fraction, what is asked of it)] of what is asked something and was measured. A wrong result has the fraction 0."""
     of = {report.key(c): c for c in cases}
     rows = [r for r in report.timed(result) if r["who"] == "tcuops" and r["fraction"] and not r.get("pinned")]
-    found = [(r, asked(r, of[report.key(r)])) for r in rows if report.key(r) in of]
-    return [(r, least) for r, least in found if least]
+    found = [(r, 0.0 if r["correct"] is False else r["fraction"], asked(r, of[report.key(r)])) for r in rows if report.key(r) in of]
+    return [f for f in found if f[2]]
 
 
 def table(result, cases):
     """A line a row of the library's: how many cases of it reach what is asked, and those that do not, the worst first."""
     by_kernel = {}
-    for row, least in judged(result, cases):
-        by_kernel.setdefault(row["kernel"], []).append((row["fraction"] / least, row, least))
+    for row, fraction, least in judged(result, cases):
+        by_kernel.setdefault(row["kernel"], []).append((fraction / least, row, fraction, least))
     lines = []
     for kernel, found in sorted(by_kernel.items()):
         short = sorted((f for f in found if f[0] < 1), key=lambda f: f[0])
-        names = "; ".join(f"{r['case']} {r['dtype']} {r['expr']} {r['fraction']:.3f} ({least:.2f})" for _, r, least in short)
+        names = "; ".join(f"{r['case']} {r['dtype']} {r['expr']} {fraction:.3f} ({least:.2f})" for _, r, fraction, least in short)
         lines.append([f"`{kernel}`", f"{len(found) - len(short)} of {len(found)}", names])
     return report.table(lines, ["row", "reach what is asked", "do not: fraction of the ceiling (asked)"])
 
@@ -56,7 +56,7 @@ def table(result, cases):
 def reached(result, cases):
     """How many cases reach what is asked, and of how many something is."""
     found = judged(result, cases)
-    return sum(row["fraction"] >= least for row, least in found), len(found)
+    return sum(fraction >= least for _, fraction, least in found), len(found)
 
 
 def counts(result, cases):
@@ -64,7 +64,7 @@ def counts(result, cases):
     found = judged(result, cases)
     lines = []
     for family, name in report.FAMILIES.items():
-        of = [row["fraction"] >= least for row, least in found if row["family"] == family]
+        of = [fraction >= least for row, fraction, least in found if row["family"] == family]
         if of:
             lines.append([name, f"{sum(of)} of {len(of)}"])
     lines.append(["all", "{} of {}".format(*reached(result, cases))])

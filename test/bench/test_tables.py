@@ -181,6 +181,8 @@ class Asked(unittest.TestCase):
         table = asked.table({"rows": rows}, cases).splitlines()
         self.assertEqual(table[2:], ["| `reduce.split` | 1 of 2 | c f16 sum(a) 0.930 (0.95) |"])
         self.assertEqual(asked.counts({"rows": rows}, cases).splitlines()[2:], ["| reductions | 1 of 2 |", "| all | 1 of 2 |"])
+        rows[0]["correct"] = False
+        self.assertEqual(asked.reached({"rows": rows}, cases), (0, 2))
 
     def test_peers(self):
         rows = [self.row("reduce", "f32", 1 << 28, 0.9), self.row("reduce", "f32", 1 << 28, 0.9, who="cub", us=20.0),
