@@ -1,4 +1,5 @@
 """What the project asks of the library on a GPU, and what of it the newest records show: tables of docs/performance.md."""
+import collections
 import glob
 import json
 import os
@@ -15,7 +16,7 @@ SHORT = {"tiny_d1": 1.6, "10x100_d1": 1.6, "10x100_d2": 1.6, "full_2^20": 2.8}  
 FUSED = {"fused_call_cold": ("the first of a process, compiled by NVRTC", "60 ms"), "fused_next_cold": ("the next such", "60 ms"),
          "fused_call_warm": ("the first, from the disk", "1 ms"), "fused_next_warm": ("the next, from the disk", "1 ms")}  # first.py's rows
 BESIDE_LAUNCH = 1.0  # microseconds of a call of the host's, beyond a launch alone
-PLANNER = 1.05  # the planner's time over that of the best row, up to which it is right (bench/tune)
+ENOUGH = 1.05  # the planner's time over that of the best row, up to which it is right (bench/tune)
 POSITION = 1.1  # times as long as the greatest element takes its position, at most
 VIEW = 0.90  # of a broadcast with an input whose elements lie in another order than the result's, or with gaps
 
@@ -102,14 +103,9 @@ def by_dtype(result, families):
 def newest(result, folder):
     """What was run, on what, and how it stands beside the peers of the same run."""
     ours = [r for r in report.timed(result) if r["who"] == "tcuops" and r.get("us")]
-    peers, ratios = {}, []
-    for found in report.by_case(report.timed(result)).values():
-        best = report.fastest_peer(found)
-        for who, r in found.items():
-            peers[who] = peers.get(who, 0) + bool(r.get("us"))
-        if best and (found.get("tcuops") or {}).get("us"):
-            ratios.append(best["us"] / found["tcuops"]["us"])
-    did = ", ".join(f"{who} {n}" for who, n in sorted(peers.items(), key=lambda p: -p[1]) if who != "tcuops" and n)
+    peers = collections.Counter(r["who"] for r in report.timed(result) if r["who"] != "tcuops" and r.get("us"))
+    ratios = [r for r in map(report.ratio, report.by_case(report.timed(result)).values()) if r]
+    did = ", ".join(f"{who} {n}" for who, n in peers.most_common())
     wrong = sum(r["correct"] is False for r in ours)
     plots = ", ".join(f"[{name}](../bench/results/{folder}/plots/overview_{family}.svg)" for family, name in report.FAMILIES.items() if family != "gemv")
     return (f"One {result['device']}, {result['date'][:10]}, source `{result['source'][:8]}`: [the table](../bench/results/{folder}/latest.md), {len(ours)} rows of ours, "
@@ -121,9 +117,8 @@ def behind(result):
     """A sentence: in which cases a peer was the faster one, and by how much."""
     lines = []
     for (case, dtype, expr), found in report.by_case(report.timed(result)).items():
-        ours, best = found.get("tcuops"), report.fastest_peer(found)
-        if ours and ours.get("us") and best and best["us"] < ours["us"]:
-            lines.append(f"{best['who']} in {case} {dtype} {expr}, by {100 * (ours['us'] / best['us'] - 1):.1f} %")
+        if (ratio := report.ratio(found)) and ratio < 1:
+            lines.append(f"{report.fastest_peer(found)['who']} in {case} {dtype} {expr}, by {100 / ratio - 100:.1f} %")
     return "A peer was faster in: " + "; ".join(lines) + "." if lines else "No peer was faster in any case."
 
 
@@ -154,9 +149,9 @@ def planner(results):
         seed, folder = int(re.search(r"seed(\d+)", path)[1]), os.path.basename(os.path.dirname(path))
         by_family = {}
         for r in record["rows"]:
-            by_family.setdefault(r["planner"].split(".")[0], []).append(r["gain"] <= PLANNER)
+            by_family.setdefault(r["planner"].split(".")[0], []).append(r["gain"] <= ENOUGH)
         right, n = sum(map(sum, by_family.values())), len(record["rows"])
-        measured = [r["pinned"][r["measured"]] <= PLANNER * min(r["pinned"].values()) for r in record["rows"] if r.get("measured") in r["pinned"]]
+        measured = [r["pinned"][r["measured"]] <= ENOUGH * min(r["pinned"].values()) for r in record["rows"] if r.get("measured") in r["pinned"]]
         worst = max(record["rows"], key=lambda r: r["gain"])
         lines.append((seed, [
             f"[{seed}](../bench/results/{folder}/tune_seed{seed}.json)", folder[:4].upper(), f"`{record['source'][:8]}`", n, f"{100 * right / n:.1f}",

@@ -29,7 +29,7 @@ def family_lines(rows):
         if not cases:
             continue
         fractions = sorted(f["tcuops"]["fraction"] for f in cases if f["tcuops"]["fraction"])
-        ratios = [best["us"] / f["tcuops"]["us"] for f in cases if f["tcuops"]["us"] and (best := report.fastest_peer(f))]
+        ratios = [r for r in map(report.ratio, cases) if r]
         spread = " / ".join(f"{x:.2f}" for x in (fractions[0], statistics.median(fractions), fractions[-1])) if fractions else ""
         yield [name, len(cases), spread, f"{report.geometric_mean(ratios):.2f} ({len(ratios)})" if ratios else "", sum(r < 1 for r in ratios)]
 

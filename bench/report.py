@@ -118,6 +118,12 @@ def fastest_peer(found):
     return min(peers, key=lambda r: r["us"], default=None)
 
 
+def ratio(found):
+    """The fastest peer's time over ours, of one case of by_case(); None where one of them has none."""
+    ours, best = found.get("tcuops"), fastest_peer(found)
+    return best["us"] / ours["us"] if ours and ours.get("us") and best else None
+
+
 def geometric_mean(values):
     return math.exp(statistics.fmean(map(math.log, values))) if values else None
 
@@ -149,7 +155,7 @@ def markdown(result):
         lines.append((fraction if us and ours["correct"] else -1.0, [
             name, dtype, expr, (ours or {}).get("kernel") or "", number(us), number(gbps(ours)),
             number((ours or best or {}).get("ceiling_gbps")), number(fraction, 3), state,
-            f"{best['who']} {number(best['us'])}" if best else "", number(best["us"] / us, 2) if best and us else "",
+            f"{best['who']} {number(best['us'])}" if best else "", number(ratio(found), 2),
             ", ".join(f"{p} {number(found[p]['us'])}" for p in peers if found.get(p, {}).get("us"))]))
     lines.sort(key=lambda l: l[0] if l[0] is not None else 0)
     head = (f"# {result['device']}, {result['date']}\n\nDriver: {result['driver']}. Source: `{result['source'][:16]}`. "
@@ -175,16 +181,15 @@ def comparison(result, peers):
             f"{'case':27}{'dtype':6}{'expr':15}{'tcuops':>9}{names}{'ratio':>8}{'fraction':>10}"]
     ratios, slower = [], []
     for (name, dtype, expr), found in by_case(timed(result)).items():
-        ours, best = found.get("tcuops"), fastest_peer(found)
-        ratio = best["us"] / ours["us"] if ours and ours.get("us") and best else None
-        if ratio:
-            ratios.append(ratio)
-            if ratio < 1:
+        ours, times = found.get("tcuops"), ratio(found)
+        if times:
+            ratios.append(times)
+            if times < 1:
                 slower.append(name)
         note = "" if not ours else ("" if ours["correct"] else "  WRONG") + "  " + (ours.get("note") or "")
         speeds = "".join(f"{number(gbps(found.get(p))):>9}" for p in ["tcuops"] + peers)
         fraction = number((ours or {}).get("fraction"), 3)
-        text.append(f"{name:27}{dtype:6}{expr:15}{speeds}{number(ratio, 2):>8}{fraction:>10}{note[:100].rstrip()}")
+        text.append(f"{name:27}{dtype:6}{expr:15}{speeds}{number(times, 2):>8}{fraction:>10}{note[:100].rstrip()}")
     if ratios:
         text.append(f"geometric mean of the ratios: {geometric_mean(ratios):.2f} over {len(ratios)} cases; slower "
                     f"than the fastest peer in {len(slower)}" + (": " + ", ".join(slower) if slower else ""))
