@@ -191,22 +191,28 @@ struct reduce_strided {
     }
   }
 
-  // The parts of a tile of `width` outputs as one, in a fixed order: `mine` is thread t's of output t, of this part and then of all.
-  // False in the blocks that have no more to do. In the workspace are a tile's parts, and behind them its groups'; among the tickets the groups' and
-  // that of all.
+  // The parts of a tile of outputs: in the workspace they lie, and behind them their groups'; among the tickets the groups' and that of all.
+  struct Parts {
+    State *first;
+    void *tickets;
+    int64_t ticket;
+    int own, split, together, groups;
+  };
   template <class P>
-  TCU_DEVICE static bool combine_parts(const P &p, State &mine, int width, int64_t tile, int part, State *shared) {
-    const int split = int(p.split), together = p.together, groups = p.groups;
-    if (split == 1) return true;
-    State *const parts = static_cast<State *>(p.workspace) + tile * (split + groups) * width;
-    const int64_t ticket = tile * (1 + groups);
-    const int t = int(threadIdx.x), group = quotient(part, together), first = group * together;
-    State *those = parts + first * width;  // of a group, or of all groups
-    int n = split - first < together ? split - first : together, own = part - first, level = group;
+  TCU_DEVICE static Parts parts_of(const P &p, int width, int64_t tile, int part) {
+    State *const first = static_cast<State *>(p.workspace) + tile * (p.split + p.groups) * width;
+    return {first, p.zeroed, tile * (1 + p.groups), part, int(p.split), p.together, p.groups};
+  }
+  // The parts of `width` outputs as one, in a fixed order: `mine` is thread t's of output t, of this part and then of all. False in the blocks
+  // that have no more to do.
+  TCU_DEVICE static bool combine(const Parts &parts, State &mine, int width, State *shared) {
+    const int t = int(threadIdx.x), group = quotient(parts.own, parts.together), first = group * parts.together;
+    State *those = parts.first + first * width;  // of a group, or of all groups
+    int n = parts.split - first < parts.together ? parts.split - first : parts.together, own = parts.own - first, level = group;
 #pragma unroll 1
     for (;;) {
       if (t < width) those[own * width + t] = mine;
-      if (!is_last(p.zeroed, ticket + level, n)) return false;
+      if (!is_last(parts.tickets, parts.ticket + level, n)) return false;
       mine = F::identity();
       const int rows = n > kParts ? quotient(kThreads, width) : 1, step = rows * width, count = n * width;
       const int last = count - width + remainder(t, width);
@@ -220,9 +226,22 @@ struct reduce_strided {
           if (at + k * step < count) mine = F::combine(mine, left[k]);
       }
       if (rows > 1) mine = fold_rows(mine, width, shared);
-      if (level == groups) return true;
-      those = parts + split * width, n = groups, own = group, level = groups;
+      if (level == parts.groups) return true;
+      those = parts.first + parts.split * width, n = parts.groups, own = group, level = parts.groups;
     }
+  }
+  template <class P>
+  TCU_DEVICE static bool combine_parts(const P &p, State &mine, int width, int64_t tile, int part, State *shared) {
+    return p.split == 1 || combine(parts_of(p, width, tile, part), mine, width, shared);
+  }
+  struct Combined {
+    State mine;
+    bool is_last;
+  };
+  // `combine` as a function of its own: its registers would else be taken from the loop that reads the rows, where a load then waits for another.
+  TCU_APART static Combined combine_apart(State mine, Parts parts, int width, State *shared) {
+    const bool is_last = combine(parts, mine, width, shared);
+    return {mine, is_last};
   }
 
   template <class P>
@@ -288,7 +307,11 @@ struct reduce_strided {
       State mine = fold_rows(s, lanes, shared);
       const int width = together > 1 ? int(kept) : tile_width;
       if (together > 1) mine = fold_rows(mine, width, shared);
-      if (!combine_parts(p, mine, width, tile, int(part), shared)) continue;
+      if (p.split > 1) {
+        const Combined all = combine_apart(mine, parts_of(p, width, tile, int(part)), width, shared);
+        if (!all.is_last) continue;
+        mine = all.mine;
+      }
       if (t < width && tile * width + t < kept) {
         Offsets<N, Index> to;
         decode(to, p, 0, p.n_kept, tile * width + t);
