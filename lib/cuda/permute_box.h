@@ -10,6 +10,8 @@ namespace tcu::cuda::rows {
 
 struct PermuteBox {
   static constexpr int kBytes = 24 << 10;     // of what is turned of a tile
+  static constexpr int64_t kFree = 16 << 10;  // so many of them take nothing from the first cache that it would use
+  static constexpr double kInCycles = 2.1;   // of an H100 for a nanosecond of an H200, which is 1.2 times as fast: bounds on speeds were found there
   static constexpr int kSector = 32, kLine = 128;  // bytes that are read at a time, and that the caches have at a place
 
   static int64_t far(const Problem &p, int mode, int k) { return distance(p.modes[mode].stride[k]); }
@@ -74,8 +76,9 @@ struct PermuteBox {
     TileWays ways;
     int vector[2];     // along out, along the guide
     bool beside = false;
-    double speed = 0;  // elements that a multiprocessor makes in a cycle, roughly
+    double speed = 0;  // elements that a multiprocessor of an H100 makes in a cycle, roughly
   };
+  static constexpr int kRuns[] = {16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256, 512, 1024, 4096};
   // Of boxes with runs of so many elements, and of vectors, those that seem to take the least time.
   static Chosen choose(const Problem &p) {
     const int g = guide(p), n = p.modes.size();
@@ -92,8 +95,8 @@ struct PermuteBox {
     for (int v = 4; v >= 0; --v)
       for (int w = 4; w >= 0; --w) {
         if (!whole[0][v] || !whole[1][w]) continue;
-        for (int64_t along : {16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 4096})
-          for (int64_t across : {16, 32, 48, 64, 96, 128, 192, 256, 512, 1024, 4096}) {
+        for (int64_t along : kRuns)
+          for (int64_t across : kRuns) {
             Chosen c;
             int cuts = 0;
             c.box = {}, c.box.guide = g - 1, c.vector[0] = 1 << v, c.vector[1] = 1 << w;
@@ -181,26 +184,23 @@ struct PermuteBox {
     }
     return n * least % 4 == 0;
   }
-  // Of operand k's neighbours that a tile goes along one after another, bytes of the units of so many that they are in, for each of theirs, on the
-  // average; of out's twice as many where they are less than a line, and there could be more.
-  static double filled(const Problem &p, const Chosen &c, int way, int k, int64_t unit) {
+  // Of operand k's neighbours that a tile goes along one after another, bytes of the lines that they are in, for each of theirs, on the average.
+  static double filled(const Problem &p, const Chosen &c, int way, int k) {
     const TileWays &w = c.ways;
     const int64_t size = bytes_of(p.dtype(k));
-    int64_t run = 1, all = 1, apart = 0;  // apart: what divides the distances of runs
+    int64_t run = 1, apart = 0;  // apart: what divides the distances of runs
     for (int i = 0; i < w.n && far(p, w.mode[way][i], k) == run; ++i) {
       run *= w.count[w.mode[way][i]];
       if (!c.box.is_whole(w.mode[way][i])) break;
     }
     const Order o = order(p, k);
-    for (int i = 0; i < o.n; ++i) {
-      if (far(p, o.mode[i], k) == all) all *= p.modes[o.mode[i]].extent;
+    for (int i = 0; i < o.n; ++i)
       if (far(p, o.mode[i], k) >= run) apart = std::gcd(apart, far(p, o.mode[i], k));
-    }
-    const int64_t bytes = run * size, begin = std::gcd(std::gcd(run, apart) * size, unit);
-    return double(bytes - begin + unit) / double(bytes) * (way == 0 && bytes < kLine && run < all ? 2 : 1);
+    const int64_t bytes = run * size, begin = std::gcd(std::gcd(run, apart) * size, int64_t(kLine));
+    return double(bytes - begin + kLine) / double(bytes);
   }
-  // A least squares fit to the times of 4,090 tiles on an H100: what four blocks of a multiprocessor take for one each, of which the middle error is a
-  // tenth.
+  // A least squares fit to the times of 800 tiles of 40 copies on an H200: the nanoseconds that one takes, with four blocks of a multiprocessor, of which
+  // the middle error is a twentieth.
   static double speed(const Problem &p, Chosen &c, int least) {
     const TileWays &w = c.ways;
     c.beside = least < 4 && in_words(p, c, least);
@@ -208,17 +208,19 @@ struct PermuteBox {
     for (int k = 1; k <= p.n_inputs; ++k) widest = std::max(widest, bytes_of(p.dtype(k)));
     const int64_t all = int64_t(w.length[0]) * w.rows[0];
     const double there = elements_there(p, c.box, all);
-    double time = 630 + 0.12 * double(all);  // ns
-    for (int way = 0; way < 2; ++way) {
-      const int v = c.vector[way], together = way == 1 && c.beside ? 4 / least : 1, items = permute_items(v, widest) / together;
-      const int turn = kThreads / (w.length[way] / v) * items * together;
-      time += double(ceil_div(w.rows[way], turn) * items) * (way == 0 ? 84 : 55 + 19 * together);
-    }
-    const double written = filled(p, c, 0, 0, kLine / 2), read = filled(p, c, 1, c.box.guide + 1, kLine);
-    time += there * (0.216 * written * bytes_of(p.out) + 0.04 * read * bytes_of(p.dtype(c.box.guide + 1)));
+    const int g = c.box.guide + 1, together = c.beside ? 4 / least : 1;
+    const int items[] = {permute_items(c.vector[0], widest), permute_items(c.vector[1], widest) / together};  // that a thread has in flight
+    const auto rounds = [&](int way, int together) {
+      return double(ceil_div(w.rows[way], kThreads / (w.length[way] / c.vector[way]) * items[way] * together));
+    };
+    const int words = std::max(1, c.vector[0] * least / 4);  // of a vector of out's in shared memory
+    double time = 229 + rounds(0, 1) * items[0] * (71 + 22 * words);
+    time += rounds(1, together) * (226 + items[1] * (48 * together + 15.5 * c.vector[1]));
+    time += 0.16 * double(all) * words / c.vector[0] + 0.041 * double(std::max<int64_t>(all * least - kFree, 0));
+    time += there * (0.074 * filled(p, c, 0, 0) * bytes_of(p.out) + 0.031 * filled(p, c, 1, g) * bytes_of(p.dtype(g)));
     for (int k = 1; k <= p.n_inputs; ++k)
-      if (!is_turned(p, c.box.guide + 1, k) && p.modes[0].stride[k] != 0) time += 0.185 * there * bytes_of(p.dtype(k));
-    return there * 4 / (time * 1.755);
+      if (!is_turned(p, g, k) && p.modes[0].stride[k] != 0) time += 0.074 * there * bytes_of(p.dtype(k));
+    return there * 4 / (time * kInCycles);
   }
 };
 

@@ -171,6 +171,22 @@ struct broadcast_permute {
     }
     turn<I + 1>(Types<R...>{}, p, o, thread, shared, left, tile);
   }
+  // The n words of a thread's vector. Of a warp each n-th part begins with another of them: neighbours' lie n words apart, and the same ones of all would be
+  // asked of a bank n times.
+  template <int n>
+  TCU_DEVICE static Words<n> words_at(const SharedElements &tile, int byte) {
+    const int turn = int(threadIdx.x) / (32 / n) % n;
+    Words<n> w;
+#pragma unroll
+    for (int i = 0; i < n; ++i) w.at[i] = tile.get<unsigned>(byte + (i + turn) % n * 4);
+#pragma unroll
+    for (int by = 1; by < n; by *= 2) {  // back to their places
+      const Words<n> x = w;
+#pragma unroll
+      for (int i = 0; i < n; ++i) w.at[i] = turn & by ? x.at[(i + n - by) % n] : x.at[i];
+    }
+    return w;
+  }
   // What out needs of every input at a place of row `row`.
   template <int I = 0, unsigned kOne, class P>
   TCU_DEVICE static void read(Pack<V, Types<>, kOne> &, const P &, const Offsets<N, Index> &, const Thread &, const Shared &, int, bool,
@@ -179,12 +195,15 @@ struct broadcast_permute {
   TCU_DEVICE static void read(Pack<V, Types<T, R...>, kOne> &pack, const P &p, const Offsets<N, Index> &o, const Thread &thread,
                               const Shared &shared, int row, bool there, unsigned place, SharedElements tile) {
     if constexpr (kTurned >> I & 1) {
-      using Unit = select_t<(sizeof(T) < 4 && V * sizeof(T) % 4 == 0), unsigned, T>;  // that is read at a time
-      constexpr int kUnits = V * int(sizeof(T)) / int(sizeof(Unit));
-      Vec<Unit, kUnits> units;
+      const int byte = int(place & kRoom) * int(sizeof(T));
+      if constexpr (sizeof(T) <= 4 && V * sizeof(T) % 4 == 0) {
+        pack.first = Raw<T, V>::of(__builtin_bit_cast(Vec<T, V>, words_at<V * int(sizeof(T)) / 4>(tile, byte)));
+      } else {
+        Vec<T, V> e;
 #pragma unroll
-      for (int u = 0; u < kUnits; ++u) units.at[u] = tile.get<Unit>(int(place & kRoom) * int(sizeof(T)) + u * int(sizeof(Unit)));
-      pack.first = Raw<T, V>::of(__builtin_bit_cast(Vec<T, V>, units));
+        for (int v = 0; v < V; ++v) e.at[v] = tile.get<T>(byte + v * int(sizeof(T)));
+        pack.first = Raw<T, V>::of(e);
+      }
       tile = tile.beyond(tile_part_bytes(ways_of(p).room, int(sizeof(T))));
     } else {
       const Index offset = there ? thread.along.in[I] + shared.rows[1 + I][row].offset : Index(0);
