@@ -342,7 +342,7 @@ struct BroadcastRealigned : PermuteBox {
     int64_t bytes;
     double speed, speed_in_lines;
   };
-  static constexpr Least kLeast[5] = {{}, {12000000, 5, 10}, {40000000, 4, 5.8}, {}, {40000000, 2.7, 1e9}};
+  static constexpr Least kLeast[5] = {{}, {12000000, 5, 10}, {40000000, 4, 5.25}, {}, {40000000, 2.7, 1e9}};
   // Copies that broadcast.permute takes, or would take, in one or two elements at a time one way or the other. Of 273 odd permutations of 15 to 300 MB (H200)
   // 137, for which it takes 0.26 to 1.06 of the time of the row that had them, 0.67 in the mean, and 1.32 for one.
   static bool suits(const Problem &p, const Device &d) {
@@ -409,22 +409,22 @@ struct BroadcastRealigned : PermuteBox {
       if (w.length[way] < vector || w.rows[way] > kMostRows) return false;
     int columns = 1;
     for (int k = 0; k < w.in_row[1]; ++k) columns *= w.is_in_row(0, w.mode[1][k]) ? 1 : w.count[w.mode[1][k]];
-    c.whole = has_vectors(p, c, 0, 0, vector), c.beside = bytes < 4 && has_words(c, 4 / bytes);
+    c.whole = has_vectors(p, c, vector), c.beside = bytes < 4 && has_words(c, 4 / bytes);
     w.room = RealignedLayout::of(c.whole, bytes, w.length[0], columns).part * (w.rows[0] / columns) + 4 / bytes;  // a word more is read
     const int row = p.index_bits == 32 ? 8 : 16;
     c.bytes = p.n_inputs * tile_part_bytes(w.room, bytes) + (w.rows[0] + p.n_inputs * w.rows[1]) * row;
     return c.bytes <= kBytes;
   }
-  // Whether the rows that a tile is gone through along, out's or the guide's, are whole vectors of operand k, aligned, of every tile.
-  static bool has_vectors(const Problem &p, const Chosen &c, int way, int k, int v) {
+  // Whether out's rows are whole vectors, aligned, in every tile.
+  static bool has_vectors(const Problem &p, const Chosen &c, int v) {
     const TileWays &w = c.ways;
     unsigned within = 0;
-    for (int i = 0; i < w.in_row[way]; ++i) {
-      const int m = w.mode[way][i];
+    for (int i = 0; i < w.in_row[0]; ++i) {
+      const int m = w.mode[0][i];
       within |= 1u << m;
-      if (!c.box.is_whole(m) && (p.modes[m].extent * p.modes[m].stride[k] % v != 0 || w.count[m] * p.modes[m].stride[k] % v != 0)) return false;
+      if (!c.box.is_whole(m) && (p.modes[m].extent * p.modes[m].stride[0] % v != 0 || w.count[m] * p.modes[m].stride[0] % v != 0)) return false;
     }
-    return w.length[way] % v == 0 && runs_aligned(p, within, k, v);
+    return w.length[0] % v == 0 && runs_aligned(p, within, 0, v);
   }
   // Whether so many of the guide's rows, one after another, are a word in shared memory; but at their end, where a row of out's ends.
   static bool has_words(const Chosen &c, int together) {
@@ -433,17 +433,17 @@ struct BroadcastRealigned : PermuteBox {
     for (int k = 0; k < w.in_row[0] && !w.is_in_row(1, w.mode[0][k]); ++k) run *= w.count[w.mode[0][k]];
     return run > 1 && (run % together == 0 || (run == w.length[0] && run == w.rows[1]));
   }
-  // A least squares fit to the times of 477 tiles of 21 copies on an H200: what a multiprocessor takes for one, with four blocks. The tiles that it takes
-  // for the fastest took 1.1 times the least at most.
+  // A least squares fit to the times of 608 tiles of 44 copies on an H200: the nanoseconds that a multiprocessor takes for one, with the blocks that it has,
+  // of which the middle error is a thirteenth.
   static double speed(const Problem &p, const Chosen &c) {
     const TileWays &w = c.ways;
     const int bytes = bytes_of(p.out), vector = 16 / bytes, together = c.beside ? 4 / bytes : 1, items = 4 / together, n = p.n_inputs;
     const int64_t all = int64_t(w.length[0]) * w.rows[0];
     const int abreast = int(ceil_div(ceil_div(w.length[1], vector), 4)), at_once = kThreads / 32 / abreast * 8 * together;
     const double turns = double(ceil_div(w.rows[1], at_once * items) * items * together);
-    double time = 0.011 * double(all * bytes * (n + 1)) + n * ((has_vectors(p, c, 1, c.box.guide + 1, vector) ? 0 : 1.0) * w.rows[1] + 42 * turns);  // ns
-    if (c.whole) time += 141 * double(ceil_div(all / vector, kThreads)) + 1.0 * w.rows[0];
-    else time += double(ceil_div(w.rows[0], kThreads / 32)) * (124 + 15 * double(ceil_div(int64_t(w.length[0]) * bytes / 4 + 8, 32)));
+    double time = 0.0134 * double(all * bytes * (n + 1)) + n * 93 * turns;
+    if (c.whole) time += 89 * double(ceil_div(all / vector, kThreads)) + 0.62 * w.rows[0];
+    else time += double(ceil_div(w.rows[0], kThreads / 32)) * (79 + 15 * double(ceil_div(int64_t(w.length[0]) * bytes / 4 + 8, 32)));
     return elements_there(p, c.box, all) / time;
   }
 

@@ -230,6 +230,7 @@ struct reduce_strided {
       those = parts.first + parts.split * width, n = parts.groups, own = group, level = parts.groups;
     }
   }
+  // Those of tile number `tile`, of which this is part `part`, if there are several.
   template <class P>
   TCU_DEVICE static bool combine_parts(const P &p, State &mine, int width, int64_t tile, int part, State *shared) {
     return p.split == 1 || combine(parts_of(p, width, tile, part), mine, width, shared);
