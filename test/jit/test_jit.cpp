@@ -979,14 +979,20 @@ TEST_CASE("rows: columns of bytes, and positions of float64, are read from tiles
   CHECK(row(DType::f16, {30, 64, 34952}, ReduceOp::var) == "reduce.periods");
 }
 
+// A copy of a tensor whose modes lie in that order in memory, numbered from 1 on; and to it a column added, of the first mode alone.
+static Problem permuted(DType d, const Sizes &extents, const std::vector<int> &order, bool with_bias = false) {
+  Sizes strides(extents.size()), bias(extents.size(), 0);
+  int64_t step = 1;
+  for (int m : order) strides[size_t(m - 1)] = step, step *= extents[size_t(m - 1)];
+  bias[0] = 1;
+  Call call;
+  call.tensor(d, extents).tensor(d, extents, strides);
+  return with_bias ? call.tensor(d, extents, bias).expr({Node::input(0), Node::input(1), Node::op(Op::add)}).map() : call.expr({Node::input(0)}).map();
+}
+
 TEST_CASE("rows: permuted tensors of short modes") {
-  // order: of the input's modes in memory, from 1 on
   const auto row = [](DType d, const Sizes &extents, const std::vector<int> &order) {
-    Sizes strides(extents.size());
-    int64_t step = 1;
-    for (int m : order) strides[size_t(m - 1)] = step, step *= extents[size_t(m - 1)];
-    Call call;
-    const Problem p = call.tensor(d, extents).tensor(d, extents, strides).expr({Node::input(0)}).map();
+    const Problem p = permuted(d, extents, order);
     return chosen(p);
   };
   // what out's neighbours read of a sector is far from each other in out
@@ -1019,14 +1025,7 @@ TEST_CASE("rows: vectors of permuted tensors, whatever modes they lie in") {
   REQUIRE(k != rows.end());
   // elements along out, along the input, and whether words are turned
   const auto vectors = [&](DType d, const Sizes &extents, const std::vector<int> &order, bool with_bias) {
-    Sizes strides(extents.size()), bias(extents.size(), 0);
-    int64_t step = 1;
-    for (int m : order) strides[size_t(m - 1)] = step, step *= extents[size_t(m - 1)];
-    bias[0] = 1;
-    Call call;
-    call.tensor(d, extents).tensor(d, extents, strides);
-    Problem p = with_bias ? call.tensor(d, extents, bias).expr({Node::input(0), Node::input(1), Node::op(Op::add)}).map()
-                          : call.expr({Node::input(0)}).map();
+    Problem p = permuted(d, extents, order, with_bias);
     if (info(d).kind == Kind::Complex) p.alignment[0] = p.alignment[1] = 2;  // to their parts alone
     REQUIRE(k->accepts(p, card()));
     const LaunchConfig c = k->configure(p, card());
@@ -1044,11 +1043,7 @@ TEST_CASE("rows: vectors of permuted tensors, whatever modes they lie in") {
 
 TEST_CASE("rows: of a permuted copy's tile a thread asks for all that it reads at once") {
   const auto rounds = [](DType d, const Sizes &extents, const std::vector<int> &order) {
-    Sizes strides(extents.size());
-    int64_t step = 1;
-    for (int m : order) strides[size_t(m - 1)] = step, step *= extents[size_t(m - 1)];
-    Call call;
-    const Problem p = call.tensor(d, extents).tensor(d, extents, strides).expr({Node::input(0)}).map();
+    const Problem p = permuted(d, extents, order);
     const Kernel &k = *choose(cuda::registry(), p, card());
     REQUIRE(std::string(k.name) == "broadcast.permute");
     const LaunchConfig c = k.configure(p, card());
