@@ -23,8 +23,15 @@ std::shared_ptr<const void> planned(const Problem &copy, const Problem &rest, in
   const auto on_its_row = [&](const Problem &p) { return plan_on(row_of(p, backend.device()), p, backend); };
   return std::make_shared<const Halves>(Halves{on_its_row(copy), on_its_row(rest), input});
 }
-// What the second launch asks for; a map needs no memory.
-LaunchConfig configured(const Problem &rest, const Device &d) { return row_of(rest, d).configure(rest, d); }
+// What both launches ask for, one after the other: the first, a map, needs at most some memory that is zero, and leaves it so.
+LaunchConfig configured(const Problem &map, const Problem &rest, const Device &d) {
+  const size_t zeroed = row_of(map, d).configure(map, d).zeroed_bytes;
+  LaunchConfig c = row_of(rest, d).configure(rest, d);
+  if (zeroed <= c.zeroed_bytes) return c;
+  c.leaves_zero |= c.zeroed_bytes == 0;
+  c.workspace_bytes += zeroed - c.zeroed_bytes, c.zeroed_bytes = zeroed;
+  return c;
+}
 
 // An input that out can hold while the others are read, and that leaves none of these across another; 0 if there is none.
 int to_copy(const Problem &p) {
@@ -72,7 +79,7 @@ bool ScanCopied::suits(const Problem &p, const Device &d) {
   }
   return false;
 }
-LaunchConfig ScanCopied::configure(const Problem &p, const Device &d) { return configured(as_scan_of_out(p), d); }
+LaunchConfig ScanCopied::configure(const Problem &p, const Device &d) { return configured(as_map_to_out(p), as_scan_of_out(p), d); }
 std::shared_ptr<const void> ScanCopied::prepare(const Problem &p, const LaunchConfig &, Backend &backend) {
   return planned(as_map_to_out(p), as_scan_of_out(p), kAll, backend);
 }
@@ -82,7 +89,10 @@ bool BroadcastCopied::accepts(const Problem &p, const Device &d) {
          to_copy(p) > 0;
 }
 bool BroadcastCopied::suits(const Problem &p, const Device &) { return BroadcastPermute::scatters(p) && !BroadcastPermute::uses_sectors(p); }
-LaunchConfig BroadcastCopied::configure(const Problem &p, const Device &d) { return configured(as_map_of_out(p, to_copy(p)), d); }
+LaunchConfig BroadcastCopied::configure(const Problem &p, const Device &d) {
+  const int k = to_copy(p);
+  return configured(as_copy_to_out(p, k), as_map_of_out(p, k), d);
+}
 std::shared_ptr<const void> BroadcastCopied::prepare(const Problem &p, const LaunchConfig &, Backend &backend) {
   const int k = to_copy(p);
   return planned(as_copy_to_out(p, k), as_map_of_out(p, k), k - 1, backend);

@@ -79,8 +79,9 @@ struct PermuteBox {
     double speed = 0;  // elements that a multiprocessor of an H100 makes in a cycle, roughly
   };
   static constexpr int kRuns[] = {16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 256, 512, 1024, 4096};
+  static Chosen choose(const Problem &p) { return remembered(p, [](const Problem &p) { return search(p); }); }
   // Of boxes with runs of so many elements, and of vectors, those that seem to take the least time.
-  static Chosen choose(const Problem &p) {
+  static Chosen search(const Problem &p) {
     const int g = guide(p), n = p.modes.size();
     const Order orders[] = {order(p, 0), order(p, g)};
     int turned = 0, least = 16;  // bytes of an element in shared memory, of all inputs that are turned, and of the narrowest input
@@ -95,18 +96,31 @@ struct PermuteBox {
     for (int v = 4; v >= 0; --v)
       for (int w = 4; w >= 0; --w) {
         if (!whole[0][v] || !whole[1][w]) continue;
-        for (int64_t along : kRuns)
+        TileBox last_row{}, last{};  // longer runs are often the same, of short modes
+        last_row.whole = last.whole = -1;
+        for (int64_t along : kRuns) {
+          TileBox row{};
+          int cuts_of_row = 0;
+          row.guide = g - 1;
+          take(p, row, cuts_of_row, orders[0], along, 1 << v);
+          if (same(row, last_row)) continue;
+          last_row = row;
           for (int64_t across : kRuns) {
             Chosen c;
-            int cuts = 0;
-            c.box = {}, c.box.guide = g - 1, c.vector[0] = 1 << v, c.vector[1] = 1 << w;
-            take(p, c.box, cuts, orders[0], along, c.vector[0]);
+            int cuts = cuts_of_row;
+            c.box = row, c.vector[0] = 1 << v, c.vector[1] = 1 << w;
             take(p, c.box, cuts, orders[1], across, c.vector[1]);
             fill_cuts(c.box, cuts, n);
+            if (same(c.box, last)) continue;
+            last = c.box;
             if (fits(p, c, turned, least) && (c.speed = speed(p, c, least)) > best.speed) best = c;
           }
+        }
       }
     return best;
+  }
+  static bool same(const TileBox &a, const TileBox &b) {
+    return a.whole == b.whole && std::equal(a.cut, a.cut + 2, b.cut) && std::equal(a.some, a.some + 2, b.some);
   }
   // Adds a run of `target` elements along these modes to the box, whole vectors of v; of a mode that is cut `most` at most.
   static void take(const Problem &p, TileBox &box, int &cuts, const Order &order, int64_t target, int v, int most = kTileCut) {

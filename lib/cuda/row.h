@@ -8,7 +8,9 @@
 #include <initializer_list>
 #include <iterator>
 #include <numeric>
+#include <optional>
 #include <string>
+#include <utility>
 
 #include "cuda/function.h"
 #include "device/params.cuh"
@@ -22,6 +24,14 @@ inline int64_t ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
 template <class Kind, size_t N>
 const Kind &first_kind(const Kind (&kinds)[N]) {
   return *std::find_if(std::begin(kinds), std::end(kinds), [](const Kind &k) { return k.is; });
+}
+
+// What `find`, a lambda, says of the problem that this thread asked it about last: rows ask each other while one is chosen, and once more to be configured.
+template <class Find>
+auto remembered(const Problem &p, Find find) {
+  static thread_local std::optional<std::pair<Problem, decltype(find(p))>> last;
+  if (!last || !(last->first == p)) last.emplace(p, find(p));
+  return last->second;
 }
 
 // C++ text of a dtype: what it is computed in, and what is stored.
@@ -89,6 +99,9 @@ inline void limit_resident(LaunchConfig &c, const Device &d, int64_t blocks) {
 Tuning tuning(const char *row, const Problem &p, const Device &d);
 // As many blocks as stay resident, by the tuning table, or as many as there is work for; within a grid's limit.
 int64_t persistent_grid(const char *row, const Problem &p, const Device &d, int64_t blocks_of_work);
+
+// The counter of a kernel whose blocks claim tiles (device/tile_box.cuh).
+inline void claim_tiles(LaunchConfig &c) { c.leaves_zero = true, c.zeroed_bytes = c.workspace_bytes = 16; }
 
 // Of a body whose template takes, after the map, the fold (but of a broadcast), what is computed in and stored, the index, and `more`.
 Instance make_instance(const Problem &p, const char *body, std::initializer_list<std::string> more = {}, const char *index = nullptr);

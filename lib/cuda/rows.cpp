@@ -7,6 +7,7 @@
 #include "cuda/row.h"
 #include "cuda/rows.h"
 #include "kernels/broadcast_channels.cuh"
+#include "kernels/broadcast_crossed.cuh"
 #include "kernels/broadcast_dense.cuh"
 #include "kernels/broadcast_flat.cuh"
 #include "kernels/broadcast_general.cuh"
@@ -230,6 +231,7 @@ constexpr Kernel row(const char *name, Family family) {
 constexpr Kernel table[] = {
     row<rows::BroadcastFlat>("broadcast.flat", Family::broadcast),
     row<rows::BroadcastChannels>("broadcast.channels", Family::broadcast),
+    row<rows::BroadcastCrossed>("broadcast.crossed", Family::broadcast),
     row<rows::BroadcastCopied>("broadcast.copied", Family::broadcast),
     row<rows::BroadcastRealigned>("broadcast.realigned", Family::broadcast),
     row<rows::BroadcastPermute>("broadcast.permute", Family::broadcast),

@@ -19,6 +19,7 @@ constexpr Tuning table[] = {
     {"broadcast.flat",      0,    0,     kPlain, 0, 1024},
     {"broadcast.transpose", 0,    0,     kPlain},  // H200: 0.95
     {"broadcast.permute",   0,    0,     4},       // as many as are resident; H100, 219 problems: 0.94 of the time with 12
+    {"broadcast.crossed",   0,    0,     kPlain},  // H200: 0.65 to 0.9 of the time with as many as are resident
     {"broadcast.realigned", 0,    1,     3},       // as many as are resident
     {"broadcast.realigned", 0,    0,     4},       // as that
     {"broadcast.dense",     0,    0,     kPlain},  // as the others
@@ -35,7 +36,7 @@ constexpr Tuning table[] = {
     {"broadcast.sliding_shared",   0, 0, kPlain, 16},  // untuned
     {"reduce.small",        0,    0,     kPlain},  // H200: 0.95 to 0.98 of the time with 32
     {"reduce.contiguous",   0,    0,     kPlain},  // H200: 0.98 to 1.01 of the time with 16
-    {"reduce.strided",      0,    0,     16},  // untuned
+    {"reduce.strided",      0,    0,     kPlain},  // H200: 0.97 to 1.015 of the time with 16
     {"reduce.shifted",      0,    0,     4},   // untuned: as reduce.split
     {"reduce.channels",     0,    0,     4},   // untuned: as reduce.split
     {"reduce.tiles",        0,    0,     4},   // untuned: as reduce.split

@@ -179,7 +179,7 @@ TEST_CASE("cuda: two, three and four results of maps on every kernel", "[cuda][b
         return status;
       });
     }
-  report("broadcast", runs, {"broadcast.copied"});
+  report("broadcast", runs, {"broadcast.copied", "broadcast.crossed"});
 }
 
 TEST_CASE("cuda: second results of NaN, infinities and the lowest numbers", "[cuda][reduce]") {

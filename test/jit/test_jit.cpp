@@ -285,14 +285,15 @@ TEST_CASE("jit: every op, and random expressions, under every row that takes the
 std::vector<Task> maps_of(int n_results, DType in, const DType *stored, bool wide = false) {
   std::vector<Task> tasks;
   // A line; rows that are no whole vectors, of inputs and of an outer product; whole vectors; transposed, and in a view; rows shorter than a
-  // vector; pixels of three channels, to planes and back; both inputs transposed.
+  // vector; pixels of three channels, to planes and back; both inputs transposed; across each other.
   struct {
     Sizes out, first, last, strides, strides_of_first = {};
   } const shapes[] = {{{30011}, {30011}, {30011}, {1}},         {{31, 257}, {31, 257}, {31, 1}, {1, 31}},
                       {{31, 257}, {31, 1}, {1, 257}, {1, 1}},   {{64, 257}, {64, 257}, {1, 257}, {1, 1}},
                       {{128, 64}, {128, 64}, {128, 64}, {64, 1}}, {{99}, {99}, {99}, {2}},
                       {{3, 257}, {3, 257}, {3, 1}, {1, 3}},     {{64, 3}, {64, 3}, {64, 3}, {3, 1}},
-                      {{3, 64}, {3, 64}, {3, 64}, {64, 1}},     {{33, 65}, {33, 65}, {33, 65}, {65, 1}, {65, 1}}};
+                      {{3, 64}, {3, 64}, {3, 64}, {64, 1}},     {{33, 65}, {33, 65}, {33, 65}, {65, 1}, {65, 1}},
+                      {{20, 17, 30}, {20, 17, 30}, {20, 17, 30}, {510, 1, 17}, {30, 600, 1}}};
   for (const auto &shape : shapes) {
     Call call;
     call.tensor(stored[0], shape.out).tensor(in, shape.first, shape.strides_of_first).tensor(in, shape.last, shape.strides);
@@ -1056,20 +1057,37 @@ TEST_CASE("rows: of a permuted copy's tile a thread asks for all that it reads a
 }
 
 TEST_CASE("rows: inputs that lie across out, and across each other") {
-  const auto row = [](DType d, DType other, const Sizes &extents, const Sizes &a, const Sizes &b, bool in_place) {
+  const auto row = [](DType d, DType other, const Sizes &extents, const Sizes &a, const Sizes &b, bool in_place = false) {
     Call call;
-    const Problem p = call.tensor(d, extents).tensor(d, extents, a).tensor(other, extents, b).expr({Node::input(0), Node::input(1), Node::op(Op::add)}).map();
-    Problem asked = p;
-    asked.in_place = in_place;
-    return chosen(asked);
+    Problem p = call.tensor(d, extents).tensor(d, extents, a).tensor(other, extents, b).expr({Node::input(0), Node::input(1), Node::op(Op::add)}).map();
+    p.in_place = in_place;
+    return chosen(p);
   };
   const Sizes cube{256, 300, 200}, last{60000, 200, 1}, middle{300, 1, 76800};
-  CHECK(row(DType::f32, DType::f32, cube, last, middle, false) == "broadcast.copied");
-  CHECK(row(DType::f16, DType::f16, cube, middle, last, false) == "broadcast.copied");
-  CHECK(row(DType::f32, DType::f16, cube, last, middle, false) == "broadcast.copied");
-  CHECK(row(DType::f32, DType::f32, cube, last, middle, true) != "broadcast.copied");   // what it would be copied over is read
-  CHECK(row(DType::f32, DType::f32, cube, last, last, false) != "broadcast.copied");    // across in the same way
-  CHECK(row(DType::f32, DType::f32, {16, 20, 30}, {600, 30, 1}, {20, 1, 320}, false) != "broadcast.copied");  // little
+  CHECK(row(DType::f32, DType::f32, cube, last, middle) == "broadcast.crossed");
+  CHECK(row(DType::f16, DType::f16, cube, middle, last) == "broadcast.crossed");
+  CHECK(row(DType::f64, DType::f64, cube, middle, last) == "broadcast.crossed");
+  CHECK(row(DType::f32, DType::f16, cube, last, middle) == "broadcast.crossed");
+  CHECK(row(DType::f32, DType::f32, cube, last, last) != "broadcast.crossed");  // across in the same way
+  CHECK(row(DType::f32, DType::f32, {16, 20, 30}, {600, 30, 1}, {20, 1, 320}) != "broadcast.crossed");  // little
+  // Of a tile little would be there: modes of 8 and 12.
+  const Sizes thin{1000, 8, 1000, 12}, second{8, 1, 8000, 8000000}, fourth{12, 12000, 96000, 1};
+  CHECK(row(DType::f16, DType::f16, thin, second, fourth) == "broadcast.copied");
+  CHECK(row(DType::f16, DType::f16, thin, second, fourth, true) != "broadcast.copied");  // what it would be copied over is read
+}
+
+TEST_CASE("rows: vectors of inputs that lie across each other") {
+  const auto of = [](DType d, const Sizes &extents, const Sizes &a, const Sizes &b) {
+    Call call;
+    call.tensor(d, extents).tensor(d, extents, a).tensor(d, extents, b).expr({Node::input(0), Node::input(1), Node::op(Op::add)});
+    for (const Task &t : tasks_of(call.map()))
+      if (t.row == "broadcast.crossed") return t.source;
+    return std::string();
+  };
+  const auto has = [](const std::string &source, const char *arguments) { return source.find(arguments) != std::string::npos; };
+  CHECK(has(of(DType::f16, {512, 300, 400}, {120000, 400, 1}, {300, 1, 153600}), "32, 16, 16, 8, 8, 4, "));  // rows of 300: words of four
+  CHECK(has(of(DType::f16, {511, 301, 397}, {119497, 397, 1}, {301, 1, 153811}), "32, 16, 16, 1, 1, 1, "));
+  CHECK(has(of(DType::f16, {48, 1000, 1008}, {1008000, 1008, 1}, {1000, 1, 48000}), "16, 16, 32, 8, 8, 8, "));  // three such tiles, or one and a half
 }
 
 TEST_CASE("jit: constants and scalars are not part of the code") {

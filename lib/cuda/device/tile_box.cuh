@@ -170,6 +170,41 @@ struct TileCuts {
   }
 };
 
+// Tiles after the first ones, which are the blocks', to whoever is done with one, in the order of their numbers: those that have parts of the same lines of
+// memory are read at about the same time. p.zeroed: how many have been claimed.
+template <class Index>
+class TileClaims {
+  unsigned *const claimed;
+  Index *const told;  // the next one, by turns
+  unsigned claim = 0;
+  int turn = 0;
+
+ public:
+  template <class P>
+  TCU_DEVICE explicit TileClaims(const P &p) : claimed(static_cast<unsigned *>(p.zeroed)), told(memory()) {}
+  // At the beginning of each tile; and before the block's next barrier, by which the answer is there.
+  TCU_DEVICE void ask() {
+    if (threadIdx.x == 0) claim = count_up<false>(claimed);
+  }
+  TCU_DEVICE void tell(Index tiles) {
+    if (threadIdx.x != 0) return;
+    told[turn] = Index(gridDim.x) + Index(claim);
+    if (Index(claim) == tiles - 1) *claimed = 0;  // every tile has asked
+  }
+  // At the end, after a barrier.
+  TCU_DEVICE Index next() {
+    const Index tile = told[turn];
+    turn ^= 1;
+    return tile;
+  }
+
+ private:
+  TCU_DEVICE static Index *memory() {
+    TCU_SHARED(Index, next, 2);
+    return next;
+  }
+};
+
 // W elements of each of G rows that are beside each other in shared memory, to it from `byte` on: those of number w to column[w], in units of `unit` bytes. Of
 // several rows what lies in a word is turned in registers.
 template <class T, int W, int G>
@@ -195,6 +230,34 @@ TCU_DEVICE void put_columns(const SharedElements &tile, int byte, const int (&co
       for (int g = 0; g < G; ++g)
         if (i * G + g < W) tile.put(byte + column[i * G + g] * unit, columns.at[g]);
     }
+  }
+}
+// The n words of a thread's vector. Of a warp each n-th part begins with another of them: neighbours' lie n words apart, and the same ones of all would be
+// asked of a bank n times.
+template <int n>
+TCU_DEVICE Words<n> words_at(const SharedElements &tile, int byte) {
+  const int turn = int(threadIdx.x) / (32 / n) % n;
+  Words<n> w;
+#pragma unroll
+  for (int i = 0; i < n; ++i) w.at[i] = tile.get<unsigned>(byte + (i + turn) % n * 4);
+#pragma unroll
+  for (int by = 1; by < n; by *= 2) {  // back to their places
+    const Words<n> x = w;
+#pragma unroll
+    for (int i = 0; i < n; ++i) w.at[i] = turn & by ? x.at[(i + n - by) % n] : x.at[i];
+  }
+  return w;
+}
+// V neighbours in shared memory, from `byte` on; of less than words, and of words, so many as are whole words there.
+template <class T, int V>
+TCU_DEVICE Vec<T, V> neighbours_at(const SharedElements &tile, int byte) {
+  if constexpr (sizeof(T) <= 4 && V * sizeof(T) % 4 == 0) {
+    return __builtin_bit_cast(Vec<T, V>, words_at<V * int(sizeof(T)) / 4>(tile, byte));
+  } else {
+    Vec<T, V> e;
+#pragma unroll
+    for (int v = 0; v < V; ++v) e.at[v] = tile.get<T>(byte + v * int(sizeof(T)));
+    return e;
   }
 }
 #endif

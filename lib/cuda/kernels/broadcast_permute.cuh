@@ -171,22 +171,6 @@ struct broadcast_permute {
     }
     turn<I + 1>(Types<R...>{}, p, o, thread, shared, left, tile);
   }
-  // The n words of a thread's vector. Of a warp each n-th part begins with another of them: neighbours' lie n words apart, and the same ones of all would be
-  // asked of a bank n times.
-  template <int n>
-  TCU_DEVICE static Words<n> words_at(const SharedElements &tile, int byte) {
-    const int turn = int(threadIdx.x) / (32 / n) % n;
-    Words<n> w;
-#pragma unroll
-    for (int i = 0; i < n; ++i) w.at[i] = tile.get<unsigned>(byte + (i + turn) % n * 4);
-#pragma unroll
-    for (int by = 1; by < n; by *= 2) {  // back to their places
-      const Words<n> x = w;
-#pragma unroll
-      for (int i = 0; i < n; ++i) w.at[i] = turn & by ? x.at[(i + n - by) % n] : x.at[i];
-    }
-    return w;
-  }
   // What out needs of every input at a place of row `row`.
   template <int I = 0, unsigned kOne, class P>
   TCU_DEVICE static void read(Pack<V, Types<>, kOne> &, const P &, const Offsets<N, Index> &, const Thread &, const Shared &, int, bool,
@@ -196,14 +180,7 @@ struct broadcast_permute {
                               const Shared &shared, int row, bool there, unsigned place, SharedElements tile) {
     if constexpr (kTurned >> I & 1) {
       const int byte = int(place & kRoom) * int(sizeof(T));
-      if constexpr (sizeof(T) <= 4 && V * sizeof(T) % 4 == 0) {
-        pack.first = Raw<T, V>::of(__builtin_bit_cast(Vec<T, V>, words_at<V * int(sizeof(T)) / 4>(tile, byte)));
-      } else {
-        Vec<T, V> e;
-#pragma unroll
-        for (int v = 0; v < V; ++v) e.at[v] = tile.get<T>(byte + v * int(sizeof(T)));
-        pack.first = Raw<T, V>::of(e);
-      }
+      pack.first = Raw<T, V>::of(neighbours_at<T, V>(tile, byte));
       tile = tile.beyond(tile_part_bytes(ways_of(p).room, int(sizeof(T))));
     } else {
       const Index offset = there ? thread.along.in[I] + shared.rows[1 + I][row].offset : Index(0);
@@ -239,11 +216,14 @@ struct broadcast_permute {
     const Thread thread = begin(p, box, ways_of(p), shared[0]);
     const Index n = shared[0].cuts.all(p, box);
     await_turn();
+    TileClaims<Index> claims(p);
 #pragma unroll 1
-    for (Index tile = blockIdx.x; tile < n; tile += gridDim.x) {
+    for (Index tile = blockIdx.x; tile < n; tile = claims.next()) {
+      claims.ask();
       Offsets<N, Index> o;
       const unsigned left = locate(p, box, shared[0], tile, o);
       turn<0>(Inputs{}, p, o, thread, shared[0], left, turned);
+      claims.tell(n);
       __syncthreads();
       constexpr int kItems = permute_items(V, kBytes);
       const Way w = thread.way[0];
@@ -376,6 +356,7 @@ struct BroadcastPermute : PermuteBox {
     for (int k = 1; k <= p.n_inputs; ++k)
       if (is_turned(p, g, k)) c.shared_bytes += tile_part_bytes(chosen.ways.room, bytes_of(p.dtype(k)));
     c.grid = persistent_grid("broadcast.permute", p, d, tiles(p, chosen.box));
+    claim_tiles(c);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {

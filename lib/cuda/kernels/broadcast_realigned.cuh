@@ -293,8 +293,10 @@ struct broadcast_realigned {
     const Thread thread = begin(p, box, ways, shared[0], rows);
     const Index n = shared[0].cuts.all(p, box);
     await_turn();
+    TileClaims<Index> claims(p);
 #pragma unroll 1
-    for (Index number = blockIdx.x; number < n; number += gridDim.x) {
+    for (Index number = blockIdx.x; number < n; number = claims.next()) {
+      claims.ask();
       Offsets<N, Index> o;
       Index rest = number;
 #pragma unroll
@@ -307,6 +309,7 @@ struct broadcast_realigned {
       for (int m = 1; m < p.n_kept; ++m)
         if (!box.is_whole(m) && m != box.cut[0] && m != box.cut[1]) rest = advance_part(o, p.mode[m], rest);
       turn<0>(Inputs{}, p, o, thread, shared[0], rows_of_guide(p, rows, 0), tile);
+      claims.tell(n);
       __syncthreads();
       write(p, tile, o, rows);
       __syncthreads();  // before the next tile's elements
@@ -335,7 +338,7 @@ struct BroadcastRealigned : PermuteBox {
     const int g = guide(p), along = order(p, g).mode[0];
     for (int k = 1; k <= p.n_inputs; ++k)
       if (bytes_of(p.dtype(k)) != bytes_of(p.out) || !is_turned(p, g, k) || p.modes[along].stride[k] != 1) return false;
-    return choose(p, true).speed > 0;
+    return search(p, true).speed > 0;
   }
   // By the bytes of an element: of a problem, and of what tiles promise, the least; and of tiles where out's neighbours lie in the lines that its rows read.
   struct Least {
@@ -372,8 +375,9 @@ struct BroadcastRealigned : PermuteBox {
     int bytes = 0;     // of shared memory
     double speed = 0;  // elements that a multiprocessor makes in a nanosecond
   };
+  static Chosen choose(const Problem &p) { return remembered(p, [](const Problem &p) { return search(p, false); }); }
   // Of tiles with runs of so many elements the one that should take the least time; any: the first that there is.
-  static Chosen choose(const Problem &p, bool any = false) {
+  static Chosen search(const Problem &p, bool any) {
     const int g = guide(p), n = p.modes.size(), vector = 16 / bytes_of(p.out);
     const Order orders[] = {order(p, 0), order(p, g)};
     Chosen best;
@@ -455,6 +459,7 @@ struct BroadcastRealigned : PermuteBox {
     chosen.box.pack(c);
     c.split = ways.orders, c.chunk = ways.sizes, c.lanes = ways.room;
     c.grid = persistent_grid("broadcast.realigned", p, d, tiles(p, chosen.box));
+    claim_tiles(c);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
