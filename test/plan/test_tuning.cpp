@@ -12,5 +12,5 @@ TEST_CASE("tuning: the environment's numbers stand in place of the table's", "[.
   CHECK((of("reduce.tcu.split").factor == 0 && of("reduce.tcu.split").block == 1024));
   CHECK(of("scan.matmulscan").factor == 16);  // no chain has a length of 0: the table's
   CHECK(of("reduce.split").blocks_per_processor == 7);
-  CHECK(of("reduce.strided").blocks_per_processor == 16);  // not named
+  CHECK(of("reduce.general").blocks_per_processor == 16);  // not named
 }
