@@ -50,6 +50,7 @@ template <class A, int n> TCU_FN A sum_of(const A (&x)[n]) {
 template <class A>
 struct Moments {
   static constexpr int kNumbers = 4, kAtOnce = 16;
+  static constexpr bool kBegins = true;
   A origin, mean, m2, count;
 
   TCU_FN static Moments identity() { return {A(0), A(0), A(0), A(0)}; }
@@ -62,12 +63,17 @@ struct Moments {
   // Squares of distances from the mean so far, less what the mean moves, which is never nearly all of them: it moves by a part of the
   // distances. The first elements' mean is taken before: from one of them, far from all others, it would be nearly all. Distances are
   // measured from origin + mean as it is rounded, and the sums of them then moved by what the rounding took.
-  template <int n> TCU_FN static Moments append(Moments a, const A (&x)[n]) {
+  template <int n> TCU_FN static Moments append(const Moments &a, const A (&x)[n]) {
+    return append_begun(a.is_empty() ? begin(x) : a, x);
+  }
+  TCU_FN bool is_empty() const { return !(count > 0); }
+  template <int n> TCU_FN static Moments begin(const A (&x)[n]) {
+    A d[n];
+    for (int i = 0; i < n; ++i) d[i] = x[i] - x[0];
+    return {x[0], sum_of(d) * A(1.0 / n), A(0), A(0)};
+  }
+  template <int n> TCU_FN static Moments append_begun(const Moments &a, const A (&x)[n]) {
     A d[n], squares = 0;
-    if (!(a.count > 0)) {
-      for (int i = 0; i < n; ++i) d[i] = x[i] - x[0];
-      a.origin = x[0], a.mean = sum_of(d) * A(1.0 / n);
-    }
     const A center = a.origin + a.mean, rest = a.mean - (center - a.origin);
     for (int i = 0; i < n; ++i) {
       d[i] = x[i] - center;
@@ -98,6 +104,7 @@ struct Moments {
 template <class A>
 struct LogSum {
   static constexpr int kNumbers = 2, kAtOnce = 8;
+  static constexpr bool kBegins = false;
   A max, sum;
 
   TCU_FN static LogSum identity() { return {-limits<A>::inf(), A(0)}; }
@@ -133,6 +140,7 @@ struct LogSum {
 template <class A>
 struct Extrema {
   static constexpr int kNumbers = 2, kAtOnce = 32;
+  static constexpr bool kBegins = false;
   A min, max;
 
   TCU_FN static Extrema identity() { return {identity_min<A>(), identity_max<A>()}; }

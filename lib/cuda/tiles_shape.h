@@ -26,7 +26,7 @@ struct TilesShape {
     int64_t steps, at_once, turns, cells;  // turns: tiles of a cell
     unsigned staged;                       // the inputs that are copied
     int size, bytes;                       // of an element: of one of these, of all
-    bool skewed;                           // steps begin anywhere in 16 bytes, and are no run together
+    bool skewed, one_run;                  // steps begin anywhere in 16 bytes, and are no run together; they are one
     bool fixed;                            // the other inputs are the same in every step
     int vector;                            // elements that a thread reads at once
   };
@@ -91,6 +91,7 @@ struct TilesShape {
       return s;
     }
     // Those of a word, where every step is words and begins as one.
+    s.one_run = !s.skewed && r.stride[dense] == s.each * s.width;
     s.fixed = fixed(p, rows);
     s.vector = std::min(std::max(kWord / size, 1), places_in_tile(state_bytes(p)));
     bool words = s.fixed && aligned >= s.vector * size && s.each * s.width % s.vector == 0;
@@ -109,7 +110,7 @@ struct TilesShape {
   // Elements of shared memory that a step takes.
   static int64_t step_room(const Shape &s) {
     const int64_t step = s.each * s.width;
-    return s.skewed ? most_pitch_around(int(step), s.size) : step;
+    return s.one_run ? step : most_pitch_from(s.skewed ? around(int(step), s.size) : int(step), s.size, 128);
   }
   // All tiles, and then the states of all threads in their place.
   static int shared_bytes(const Problem &p, const Shape &s) {

@@ -67,17 +67,25 @@ struct StateFold {
   template <class E> using Bytes = void;
   template <class E> using Keys = void;
   static constexpr bool kPositions = false, kCuts = false, kAppends = true, kSecond = false;
+  static constexpr bool kBegins = S::kBegins;
   using State = S;
   using Post = Acc;
+  template <int n> struct Several {
+    Acc x[n];
+    template <class E> TCU_DEVICE explicit Several(const E (&e)[n]) {
+#pragma unroll
+      for (int i = 0; i < n; ++i) x[i] = tcu::convert<Acc>(e[i]);
+    }
+  };
   TCU_DEVICE static State identity() { return S::identity(); }
   template <class E> TCU_DEVICE static State lift(E e, Position) { return S::lift(tcu::convert<Acc>(e)); }
   template <class E> TCU_DEVICE static State append(State a, E e, Position) { return S::append(a, tcu::convert<Acc>(e)); }
   template <class E> TCU_DEVICE static State add(State a, E e, Position) { return S::append(a, tcu::convert<Acc>(e)); }
-  template <class E, int n> TCU_DEVICE static State append_all(State a, const E (&e)[n]) {
-    Acc x[n];
-#pragma unroll
-    for (int i = 0; i < n; ++i) x[i] = tcu::convert<Acc>(e[i]);
-    return S::append(a, x);
+  template <class E, int n> TCU_DEVICE static State append_all(State a, const E (&e)[n]) { return S::append(a, Several<n>(e).x); }
+  template <class E, int n> TCU_DEVICE static State begin(const E (&e)[n]) { return S::begin(Several<n>(e).x); }
+  template <class E, int n> TCU_DEVICE static State append_begun(State a, const E (&e)[n]) {
+    if constexpr (kBegins) return S::append_begun(a, Several<n>(e).x);
+    else return append_all(a, e);
   }
   TCU_DEVICE static State combine(State a, State b) { return S::combine(a, b); }
   template <class P> TCU_DEVICE static Post post(const P &p, State s, int64_t n) { return Op::post(p, s, n); }

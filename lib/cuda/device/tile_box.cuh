@@ -137,6 +137,20 @@ struct PackedWays {
 };
 
 #if defined(TCU_KERNELS)
+// Elements of a tile by mode, and what a number along several of them is in each.
+struct TileCounts {
+  int count[kTileModes];
+  float one_of[kTileModes];  // 1 / count
+
+  TCU_DEVICE void set(int m, int n) { count[m] = n, one_of[m] = 1.0f / float(n); }
+  // In mode m, the fastest of several; number is then what it is in the others. It is below 2^20, for which this is exact.
+  TCU_DEVICE int take(int m, int &number) const {
+    const int rest = int((float(number) + 0.5f) * one_of[m]), at = number - rest * count[m];
+    number = rest;
+    return at;
+  }
+};
+
 // Into how many tiles the two modes that are cut are, which a block finds once; thread t calls set for cut t / 32 - 1.
 template <class Index>
 struct TileCuts {

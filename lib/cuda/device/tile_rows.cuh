@@ -6,13 +6,13 @@
 namespace tcu::cuda {
 // Elements, of so many bytes, of all the words of 16 that a row of `width` may have a part of, wherever it begins.
 TCU_FN constexpr int around(int width, int bytes) { return ((width * bytes + 31 - bytes) & ~15) / bytes; }
-// The least pitch of such rows that begin at the same byte of 16 as those that lie `along` apart do; and what it may come to.
+// The least pitch from `least` on of rows that begin at the same byte of `place` in shared memory as those that lie `along` apart do in global memory, if
+// the first one does; and what it may come to. The machine copies words where that is so for 16 bytes, and faster where it is for 128.
 template <class Index>
-TCU_FN constexpr int pitch_around(int width, int bytes, Index along) {
-  const int least = around(width, bytes);
-  return least + int((along - least) & (16 / bytes - 1));
+TCU_FN constexpr int pitch_from(int least, int bytes, Index along, int place) {
+  return least + int((along - least) & (place / bytes - 1));
 }
-TCU_FN constexpr int most_pitch_around(int width, int bytes) { return around(width, bytes) + 16 / bytes - 1; }
+TCU_FN constexpr int most_pitch_from(int least, int bytes, int place) { return least + place / bytes - 1; }
 }  // namespace tcu::cuda
 
 #if defined(TCU_KERNELS)
@@ -50,8 +50,8 @@ struct TileRows {
     if (whole > 0) arrival.fetch(to, from, whole * kSize, height, pitch * kSize, int64_t(along) * kSize);
     if (whole < width) fetch_singly(arrival, to, from, whole);
   }
-  // The same. Where rows are pitch_around() apart the machine copies all, with what lies beside a row in its first and last words; but not what lies
-  // beside the tensor, which is `all`, and of which rows at its ends have a part.
+  // The same. Of rows that are alike and as far apart as around() says the machine copies all, with what lies beside a row in its first and last words;
+  // but not what lies beside the tensor, which is `all`, and of which rows at its ends have a part.
   template <class T>
   TCU_DEVICE void fetch_around(const Arrival &arrival, const Span<T> &all, T *to, const T *from) const {
     constexpr int kSize = int(sizeof(T)), kBack = 16 / kSize - 1;  // the 16 bytes that begin next, from there on, are a row's first

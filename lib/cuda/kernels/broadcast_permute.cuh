@@ -34,7 +34,8 @@ struct broadcast_permute {
     unsigned place;
   };
   struct Shared {
-    int count[kTileModes], place[kTileModes];  // of a mode: elements, and from one to the next in shared memory
+    TileCounts elements;
+    int place[kTileModes];                     // of a mode, from one element to the next in shared memory
     int skewed, skew;                          // the mode of which every W elements lie further on, by so much; -1 if there is none
     TileCuts<Index> cuts;
     Row rows[N + 1][kTileRows];                // out's, and every input's by the way that it is gone through
@@ -62,8 +63,7 @@ struct broadcast_permute {
     place = 0;
 #pragma unroll 1
     for (int k = first; k < last; ++k) {
-      const int m = ways.mode(way, k), n = shared.count[m], q = i / n, at = i - q * n;
-      i = q;
+      const int m = ways.mode(way, k), at = shared.elements.take(m, i);
       advance(o, p.mode[m], Index(at));
       place += unsigned(place_of(shared, m, at));
 #pragma unroll
@@ -84,8 +84,9 @@ struct broadcast_permute {
           step = row_pitch(step, kUnit);
           if (m == ways.mode(1, 0)) shared.skewed = m, shared.skew = column_skew(step, ways.length(1) / W, W, kUnit);
         }
-        shared.count[m] = box.count(m, p.mode[m].extent), shared.place[m] = step, step *= shared.count[m];
-        if (m == shared.skewed) step += shared.count[m] / W * shared.skew;
+        const int count = box.count(m, p.mode[m].extent);
+        shared.elements.set(m, count), shared.place[m] = step, step *= count;
+        if (m == shared.skewed) step += count / W * shared.skew;
       }
     }
     shared.cuts.set(p, box, t);  // meanwhile
@@ -120,7 +121,8 @@ struct broadcast_permute {
   // The places of elements i, i + 1, ... of a row of the guide's, of whose fastest mode a vector has one end at most.
   template <class P>
   TCU_DEVICE static void set_column(const P &p, const TileBox &box, const PackedWays &ways, const Shared &shared, int i, Thread &thread) {
-    const int m = ways.mode(1, 0), n = shared.count[m], at = i % n, end = n - at;
+    int rest = i;
+    const int m = ways.mode(1, 0), at = shared.elements.take(m, rest), end = shared.elements.count[m] - at;
     const int start = int(thread.way[1].place & kRoom) - place_of(shared, m, at);
     int next = 0;  // what `start` is after the end
     if (end < W) {

@@ -43,7 +43,8 @@ struct broadcast_realigned {
     int place;
   };
   struct Shared {
-    int count[kTileModes], place[kTileModes], column[kTileModes];  // of a mode: elements; from one to the next, and in columns, in shared memory
+    TileCounts elements;
+    int place[kTileModes], column[kTileModes];  // of a mode, from one element to the next in shared memory, and in columns there
     RealignedLayout layout;
     TileCuts<Index> cuts;
     Index lowest[N], highest[N];  // of an input's elements
@@ -62,18 +63,24 @@ struct broadcast_realigned {
     return rows + ways_of(p).rows(0) + input * ways_of(p).rows(1);
   }
 
+  // In shared memory.
+  struct Place {
+    int place = 0, column = 0;
+
+    TCU_DEVICE Place beyond(const Shared &shared, int m, int at) const { return {place + at * shared.place[m], column + at * shared.column[m]}; }
+    TCU_DEVICE int in(const RealignedLayout &layout) const { return place + column * layout.pitch + column / W * layout.skew; }
+  };
   // Where element i of those that modes first..last-1 of a way number lies, in the operands and in shared memory.
   template <class P>
-  TCU_DEVICE static int find(const P &p, const PackedWays &ways, const Shared &shared, int way, int first, int last, int i, Offsets<N, Index> &o) {
-    int place = 0, column = 0;
+  TCU_DEVICE static Place find(const P &p, const PackedWays &ways, const Shared &shared, int way, int first, int last, int i, Offsets<N, Index> &o) {
+    Place place;
 #pragma unroll 1
     for (int k = first; k < last; ++k) {
-      const int m = ways.mode(way, k), n = shared.count[m], q = i / n, at = i - q * n;
-      i = q;
+      const int m = ways.mode(way, k), at = shared.elements.take(m, i);
       advance(o, p.mode[m], Index(at));
-      place += at * shared.place[m], column += at * shared.column[m];
+      place = place.beyond(shared, m, at);
     }
-    return place + column * shared.layout.pitch + column / W * shared.layout.skew;
+    return place;
   }
   template <class P>
   TCU_DEVICE static void lay_out(const P &p, const TileBox &box, const PackedWays &ways, Shared &shared) {
@@ -81,25 +88,30 @@ struct broadcast_realigned {
     unsigned in_row = 0;
 #pragma unroll 1
     for (int k = 0; k < ways.n(); ++k) {
-      const int m = ways.mode(0, k);
-      shared.count[m] = box.count(m, p.mode[m].extent), shared.place[m] = step, shared.column[m] = 0;
-      if (k < ways.in_row(0)) step *= shared.count[m], in_row |= 1u << m;
+      const int m = ways.mode(0, k), count = box.count(m, p.mode[m].extent);
+      shared.elements.set(m, count), shared.place[m] = step, shared.column[m] = 0;
+      if (k < ways.in_row(0)) step *= count, in_row |= 1u << m;
     }
 #pragma unroll 1
     for (int k = 0; k < ways.in_row(1); ++k) {
       const int m = ways.mode(1, k);
       if (in_row >> m & 1) continue;
-      shared.place[m] = 0, shared.column[m] = columns, columns *= shared.count[m];
+      shared.place[m] = 0, shared.column[m] = columns, columns *= shared.elements.count[m];
     }
     shared.layout = RealignedLayout::of(kWhole, S, ways.length(0), columns);
     step = shared.layout.part;
 #pragma unroll 1
     for (int k = ways.in_row(0); k < ways.n(); ++k) {
       const int m = ways.mode(0, k);
-      if (shared.column[m] == 0) shared.place[m] = step, step *= shared.count[m];
+      if (shared.column[m] == 0) shared.place[m] = step, step *= shared.elements.count[m];
     }
+  }
+  // Of every input, by a thread each of the warps from number `warp` on.
+  template <class P>
+  TCU_DEVICE static void set_ends(const P &p, const TileBox &box, Shared &shared, int warp) {
 #pragma unroll
     for (int i = 0; i < N; ++i) {
+      if (int(threadIdx.x) != (warp + i) * 32) continue;
       Index first = W, last = -W, lowest = 0, highest = 0;
 #pragma unroll 1
       for (int m = 0; m < p.n_kept; ++m) {
@@ -109,22 +121,38 @@ struct broadcast_realigned {
       shared.first[i] = first, shared.last[i] = last, shared.lowest[i] = lowest, shared.highest[i] = highest;
     }
   }
+  // As many at once as follow each other in the guide's fastest mode.
+  template <class P>
+  TCU_DEVICE static void set_columns(const P &p, const PackedWays &ways, const Shared &shared, Thread &thread) {
+    const int m = ways.mode(1, 0), count = shared.elements.count[m];
+#pragma unroll 1
+    for (int done = 0, some; done < W; done += some) {
+      int i = thread.start + done;
+      some = count - shared.elements.take(m, i);
+      Offsets<N, Index> any;
+      const Place first = find(p, ways, shared, 1, 0, ways.in_row(1), thread.start + done, any);
+#pragma unroll
+      for (int w = 0; w < W; ++w)
+        if (w >= done && w < done + some) thread.column[w] = first.beyond(shared, m, w - done).in(shared.layout) * S;
+    }
+  }
   template <class P>
   TCU_DEVICE static Thread begin(const P &p, const TileBox &box, const PackedWays &ways, Shared &shared, Row *rows) {
     const int t = int(threadIdx.x), lane = t % 32, warp = t / 32;
     if (t == 0) lay_out(p, box, ways, shared);
-    shared.cuts.set(p, box, t);  // meanwhile
+    shared.cuts.set(p, box, t);  // meanwhile, as these
+    set_ends(p, box, shared, 3);
     __syncthreads();
 #pragma unroll 1
     for (int r = t; r < ways.rows(0); r += kThreads) {
       Offsets<N, Index> o;
-      const int place = find(p, ways, shared, 0, ways.in_row(0), ways.n(), r, o);
-      rows[r] = {o.out, place};
+      const Place place = find(p, ways, shared, 0, ways.in_row(0), ways.n(), r, o);
+      rows[r] = {o.out, place.in(shared.layout)};
     }
 #pragma unroll 1
     for (int r = t; r < ways.rows(1); r += kThreads) {
       Offsets<N, Index> o;
-      const int place = find(p, ways, shared, 1, ways.in_row(1), ways.n(), r, o);
+      const int place = find(p, ways, shared, 1, ways.in_row(1), ways.n(), r, o).in(shared.layout);
 #pragma unroll
       for (int i = 0; i < N; ++i) rows_of_guide(p, rows, i)[r] = {o.in[i], place};
     }
@@ -134,11 +162,7 @@ struct broadcast_realigned {
     thread.step = at_once * 8 * G;
     thread.first = group < at_once && vector < vectors ? (group * 8 + lane / 4) * G : ways.rows(1);
     thread.start = vector * W < length - W ? vector * W : length - W;
-#pragma unroll
-    for (int w = 0; w < W; ++w) {
-      Offsets<N, Index> any;
-      thread.column[w] = find(p, ways, shared, 1, 0, ways.in_row(1), thread.start + w, any) * S;
-    }
+    set_columns(p, ways, shared, thread);
     __syncthreads();
     return thread;
   }

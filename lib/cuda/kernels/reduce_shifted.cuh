@@ -33,8 +33,8 @@ struct reduce_shifted {
       if (!kLast || k + 1 < n) from += step;
     }
     if constexpr (F::kAppends && sizeof(typename F::Post) <= 4 && !kLast) {  // of 8 bytes there are no registers for it
-#pragma unroll
-      for (int v = 0; v < V; ++v) append_column<F, Map>(p, s[v], x, v);
+      begin_columns<F, Map>(p, s, x);
+      append_columns<F, Map>(p, s, x);
     } else {
 #pragma unroll
       for (int k = 0; k < Items; ++k) {

@@ -48,75 +48,73 @@ struct reduce_strided {
   // Rows r, r + rows, ..., as many as Items; clamped: for those from end on the last, for a load that may not happen would hold its
   // registers twice.
   template <Rows kRows, bool kClamped, int Items, class P>
-  TCU_DEVICE static void load(const P &p, Loads<Items> &to, const Offsets<N, Index> &o, Index element, unsigned accesses, Index r,
-                              Index end, Index rows) {
+  TCU_DEVICE static void load(const P &p, Loads<Items> &to, const Offsets<N, Index> &o, unsigned accesses, Index r, Index end,
+                              Index rows) {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {
       const Index row = kClamped && r + k * rows >= end ? end - 1 : r + k * rows;
       Offsets<N, Index> at = o;
       if constexpr (kRows == Rows::kApart) advance(at, p.mode[p.n_kept], row * Index(p.detail));
       else decode(at, p, p.n_kept, p.n_kept + p.n_folded, row);
-      load_pack<V, kRows != Rows::kAny, true>(to.x[k], p, at, 0, element, accesses);
+      load_pack<V, kRows != Rows::kAny, true>(to.x[k], p, at, 0, Index(0), accesses);
       to.position[k] = at.weight;
     }
   }
   // These rows; clamped: but for those from end on.
   template <Rows kRows, int Items, bool kClamped, class P>
-  TCU_DEVICE static void round(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, unsigned accesses, Index r,
-                               Index end, Index rows) {
+  TCU_DEVICE static void round(const P &p, State (&s)[V], const Offsets<N, Index> &o, unsigned accesses, Index r, Index end,
+                               Index rows) {
     Loads<Items> these;
-    load<kRows, kClamped>(p, these, o, element, accesses, r, end, rows);
+    load<kRows, kClamped>(p, these, o, accesses, r, end, rows);
     append_rows<F, Map, kRows == Rows::kApart, !kClamped>(p, s, these.x, these.position, [&](int k) { return r + k * rows < end; });
   }
   // Whole rounds of rows r, r + rows, ..., each read while the one before it is appended. From where on rows are left.
   template <Rows kRows, class P>
-  TCU_DEVICE static Index rounds_ahead(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, unsigned accesses, Index r,
-                                       Index end, Index rows) {
+  TCU_DEVICE static Index rounds_ahead(const P &p, State (&s)[V], const Offsets<N, Index> &o, unsigned accesses, Index r, Index end,
+                                       Index rows) {
     constexpr int Items = V * kBytes > 8 ? kItems / 2 : kItems;  // of two rounds there are registers for
     if (r + (Items - 1) * rows >= end) return r;
     Loads<Items> these, next;
-    const auto append = [&] {
-      append_rows<F, Map, kRows == Rows::kApart, true>(p, s, these.x, these.position, [](int) { return true; });
-    };
-    load<kRows, false>(p, these, o, element, accesses, r, end, rows);
+    load<kRows, false>(p, these, o, accesses, r, end, rows);
+    begin_columns<F, Map>(p, s, these.x);
 #pragma unroll 1
     for (r += Items * rows; r + (Items - 1) * rows < end; r += Items * rows) {
-      load<kRows, false>(p, next, o, element, accesses, r, end, rows);
-      append();
+      load<kRows, false>(p, next, o, accesses, r, end, rows);
+      append_columns<F, Map>(p, s, these.x);
       these = next;
     }
-    append();
+    append_columns<F, Map>(p, s, these.x);
     return r;
   }
-  // Rows begin + y, begin + y + rows, ... of the V outputs whose inputs start at element `element` of the fastest mode, `Items`
-  // in flight. kApart: there is one R mode, so that a row is a step from the one before, and elements come in the order of their
-  // positions; kScattered: there are several; kAny: and an input is not read in one access.
+  // Rows begin + y, begin + y + rows, ... of the V outputs whose inputs start at `o`, `Items` in flight. kApart: there is one R mode, so that a row is
+  // a step from the one before, and elements come in the order of their positions; kScattered: there are several; kAny: and an input is not read in
+  // one access.
   template <Rows kRows, int Items, class P>
-  TCU_DEVICE static void rows_of(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, unsigned accesses,
-                                 Index begin, Index end, Index y, Index rows) {
+  TCU_DEVICE static void rows_of(const P &p, State (&s)[V], const Offsets<N, Index> &o, unsigned accesses, Index begin, Index end,
+                                 Index y, Index rows) {
     Index r = begin + y;
     if constexpr (kAhead && kRows == Rows::kApart) {
-      r = rounds_ahead<kRows>(p, s, o, element, accesses, r, end, rows);
+      r = rounds_ahead<kRows>(p, s, o, accesses, r, end, rows);
     } else {
 #pragma unroll 1
-      for (; r + (Items - 1) * rows < end; r += Items * rows) round<kRows, Items, false>(p, s, o, element, accesses, r, end, rows);
+      for (; r + (Items - 1) * rows < end; r += Items * rows) round<kRows, Items, false>(p, s, o, accesses, r, end, rows);
     }
     if (Items > 4 && r + 3 * rows < end) {
-      round<kRows, 4, false>(p, s, o, element, accesses, r, end, rows);
+      round<kRows, 4, false>(p, s, o, accesses, r, end, rows);
       r += 4 * rows;
     }
 #pragma unroll 1
-    for (; r < end; r += 2 * rows) round<kRows, 2, true>(p, s, o, element, accesses, r, end, rows);
+    for (; r < end; r += 2 * rows) round<kRows, 2, true>(p, s, o, accesses, r, end, rows);
   }
   template <class P>
-  TCU_DEVICE static void column(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index element, Index begin, Index end,
-                                Index y, Index rows) {
+  TCU_DEVICE static void column(const P &p, State (&s)[V], const Offsets<N, Index> &o, Index begin, Index end, Index y,
+                                Index rows) {
     // A single input of the wide kernel is read in one access: the host has seen to it.
     const unsigned accesses =
-        V == 1 || N == 1 ? 0 : find_accesses<V, kOnce>(typename Map::Inputs{}, p, o, 0, element, p.n_kept, p.n_kept + p.n_folded);
-    if (accesses) rows_of<Rows::kAny, 2>(p, s, o, element, accesses, begin, end, y, rows);
-    else if (p.n_folded == 1) rows_of<Rows::kApart, kItems>(p, s, o, element, 0, begin, end, y, rows);
-    else rows_of<Rows::kScattered, 4>(p, s, o, element, 0, begin, end, y, rows);
+        V == 1 || N == 1 ? 0 : find_accesses<V, kOnce>(typename Map::Inputs{}, p, o, 0, Index(0), p.n_kept, p.n_kept + p.n_folded);
+    if (accesses) rows_of<Rows::kAny, 2>(p, s, o, accesses, begin, end, y, rows);
+    else if (p.n_folded == 1) rows_of<Rows::kApart, kItems>(p, s, o, 0, begin, end, y, rows);
+    else rows_of<Rows::kScattered, 4>(p, s, o, 0, begin, end, y, rows);
   }
 
   // The states of a warp's rows, `lanes` threads each, put together: in each step two lanes have Held outputs in common, of which one
@@ -266,6 +264,7 @@ struct reduce_strided {
         element -= q * Index(p.mode[0].extent);
         decode(o, p, 1, p.n_kept, q);
       }
+      if (inside) advance(o, p.mode[0], element);
       if (inside && p.n_folded == 1 && item == Index(blockIdx.x) && begins_early<reduce_strided>()) {
         // Of parts all of the first round, or nothing: it gains where there is much (float32 of 256 MB and more 0.99 of the time, variances of 128 MB
         // 0.98; sums of 64 MB take 1.02, logsumexp 1.04).
@@ -275,7 +274,7 @@ struct reduce_strided {
         for (Index k = y; k < first * rows && (begin + k) * together < Index(p.folded); k += rows) {
           Offsets<N, Index> from = o;
           advance(from, p.mode[p.n_kept], (begin + k) * together);
-          look_ahead_at<V, kOnce>(typename Map::Inputs{}, p, from, 0, element);
+          look_ahead_at<V, kOnce>(typename Map::Inputs{}, p, from, 0, Index(0));
         }
       }
       await_turn();
@@ -283,7 +282,7 @@ struct reduce_strided {
         const Index folded = quotient(Index(p.folded), p.detail), chunk = Index(p.chunk), round = split * chunk;
 #pragma unroll 1
         for (Index begin = part * chunk; begin < folded; begin = folded - begin > round ? begin + round : folded)
-          column(p, s, o, element, begin, folded - begin > chunk ? begin + chunk : folded, Index(y), Index(rows));
+          column(p, s, o, begin, folded - begin > chunk ? begin + chunk : folded, Index(y), Index(rows));
       }
       if (rows == 1) {  // and one part: the thread's own outputs
         if constexpr (V * sizeof(Out) > 16) {
@@ -291,7 +290,7 @@ struct reduce_strided {
           continue;
         }
         if (!inside) continue;
-        const Index stride = Index(p.mode[0].out), at = o.out + element * stride;
+        const Index stride = Index(p.mode[0].out), at = o.out;
         if constexpr (V > 1 && V * sizeof(Out) <= 16 && !F::kSecond) {
           if (Out *const to = static_cast<Out *>(p.out) + at; stride == 1 && is_aligned<Out, V>(to)) {
             Vec<typename F::Post, V> all;

@@ -410,7 +410,7 @@ struct ScanColumns {
     s.by_machine = true;
     for (int k = 0; k <= p.n_inputs; ++k) s.by_machine &= s.skewed || by_machine(p, k, flat);
     s.vector = s.width % full == 0 && (flat ? aligned : !s.skewed) ? full : 1;
-    const auto pitch = [&] { return s.skewed ? pitch_around(int(s.width), least, along.stride[0]) : s.width; };
+    const auto pitch = [&] { return s.skewed ? pitch_from(around(int(s.width), least), least, along.stride[0], 16) : s.width; };
     const int64_t strips = strips_of(s.width), columns = strips * s.width;
     const int looked_for = strips < kManyStrips ? lookers(columns, strips, state, d) : 0;
     const bool looks_back = looked_for > 0;
