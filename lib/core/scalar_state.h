@@ -4,6 +4,7 @@
 //   identity(), lift(x), combine(a, b)    as in device/fold.cuh; combine is associative up to rounding
 //   append(a, x)  combine(a, lift(x)), for less
 //   append(a, x[n])    the same of n elements, for less than n times that; kAtOnce: so many, where there are as many
+//   kBegins       what is appended to an empty state is looked at before: append(a, x[n]) is, if a.is_empty(), a.begin(x), and then append_begun(a, x)
 //   a.as_many_as(b)    a, of which it is known that it holds as many elements as b: neighbours then need one count
 #pragma once
 #include "core/scalar_math.h"
@@ -63,14 +64,15 @@ struct Moments {
   // Squares of distances from the mean so far, less what the mean moves, which is never nearly all of them: it moves by a part of the
   // distances. The first elements' mean is taken before: from one of them, far from all others, it would be nearly all. Distances are
   // measured from origin + mean as it is rounded, and the sums of them then moved by what the rounding took.
-  template <int n> TCU_FN static Moments append(const Moments &a, const A (&x)[n]) {
-    return append_begun(a.is_empty() ? begin(x) : a, x);
+  template <int n> TCU_FN static Moments append(Moments a, const A (&x)[n]) {
+    if (a.is_empty()) a.begin(x);
+    return append_begun(a, x);
   }
   TCU_FN bool is_empty() const { return !(count > 0); }
-  template <int n> TCU_FN static Moments begin(const A (&x)[n]) {
+  template <int n> TCU_FN void begin(const A (&x)[n]) {
     A d[n];
     for (int i = 0; i < n; ++i) d[i] = x[i] - x[0];
-    return {x[0], sum_of(d) * A(1.0 / n), A(0), A(0)};
+    origin = x[0], mean = sum_of(d) * A(1.0 / n);
   }
   template <int n> TCU_FN static Moments append_begun(const Moments &a, const A (&x)[n]) {
     A d[n], squares = 0;

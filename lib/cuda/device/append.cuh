@@ -172,7 +172,7 @@ TCU_DEVICE void begin_columns(const P &p, typename F::State (&s)[V], const Pack<
   if constexpr (F::kBegins) {
     if (!s[0].is_empty()) return;
 #pragma unroll
-    for (int v = 0; v < V; ++v) s[v] = F::begin(Column<Map, Items>(p, x, v).e);
+    for (int v = 0; v < V; ++v) F::begin(s[v], Column<Map, Items>(p, x, v).e);
   }
 }
 template <class F, class Map, int V, unsigned kOnce, int Items, class P>

@@ -164,12 +164,12 @@ class Arrival {
   }
 };
 
-// Rows of so many bytes, so far from one to the next, to the second level cache: by a block's threads, or those of one warp.
-TCU_DEVICE void ask_ahead(const void *from, int bytes, int rows, int64_t pitch, bool by_warp = false) {
+// Rows of so many bytes, so far from one to the next, to the second level cache.
+TCU_DEVICE void ask_ahead(const void *from, int bytes, int rows, int64_t pitch) {
   if (pitch == bytes) bytes *= rows, rows = 1;
   const int lines = (bytes + 127) / 128 + 1;  // that a row has a part of, wherever it begins
 #pragma unroll 1
-  for (int i = by_warp ? int(threadIdx.x) % 32 : int(threadIdx.x); i < rows * lines; i += by_warp ? 32 : int(blockDim.x)) {
+  for (int i = int(threadIdx.x); i < rows * lines; i += int(blockDim.x)) {
     const int row = i / lines, at = (i - row * lines) * 128;
     ask_ahead(static_cast<const char *>(from) + row * pitch + (at < bytes ? at : bytes - 1));
   }

@@ -15,7 +15,7 @@ namespace tcu::cuda {
 //   State              what is folded: Acc (held_t), a rank and a position, or several numbers (core/scalar_state.h)
 //   identity(), lift(element, position), combine(a, b)    combine is associative up to rounding, and commutative
 //   append(a, element, position)    combine(a, lift(element, position)) for an element after all that a holds
-//   append_all(a, elements)         the same of several, where F appends
+//   append_all(a, elements)         the same of several, where F appends; kBegins, begin(a, elements), append_begun(a, elements): its parts
 //   add(a, element, position)       the same for any element
 //   kNarrow<E>         sums of 8 and 16 bits in 64: some of them are an int32_t, added up of narrow(element)
 //   Bytes<E>           void, or what folds 8-bit elements in words of four (device/bytes.cuh)
@@ -82,7 +82,7 @@ struct StateFold {
   template <class E> TCU_DEVICE static State append(State a, E e, Position) { return S::append(a, tcu::convert<Acc>(e)); }
   template <class E> TCU_DEVICE static State add(State a, E e, Position) { return S::append(a, tcu::convert<Acc>(e)); }
   template <class E, int n> TCU_DEVICE static State append_all(State a, const E (&e)[n]) { return S::append(a, Several<n>(e).x); }
-  template <class E, int n> TCU_DEVICE static State begin(const E (&e)[n]) { return S::begin(Several<n>(e).x); }
+  template <class E, int n> TCU_DEVICE static void begin(State &a, const E (&e)[n]) { a.begin(Several<n>(e).x); }
   template <class E, int n> TCU_DEVICE static State append_begun(State a, const E (&e)[n]) {
     if constexpr (kBegins) return S::append_begun(a, Several<n>(e).x);
     else return append_all(a, e);

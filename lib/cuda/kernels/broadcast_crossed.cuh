@@ -61,7 +61,12 @@ struct broadcast_crossed {
     template <class P>
     TCU_DEVICE explicit Modes(const P &p) : b(p.detail & 0xff), c(p.detail >> 8) {}
   };
-  // Where a tile is. One warp finds it for all: by every warp it took a sixth of a tile's time.
+  template <class P>
+  TCU_DEVICE static Index tiles(const P &p, const Modes &modes) {
+    const Index a = Index(p.mode[0].extent), b = Index(p.mode[modes.b].extent), c = Index(p.mode[modes.c].extent);
+    return Index(p.kept) / (a * b * c) * (((a - 1) / kA + 1) * ((b - 1) / kB + 1) * ((c - 1) / kC + 1));
+  }
+  // Where a tile is.
   template <class P>
   TCU_DEVICE static Tile locate(const P &p, const Modes &modes, Index tile) {
     Tile at{};
@@ -156,17 +161,11 @@ struct broadcast_crossed {
     const SharedElements turned(elements);
     const Modes modes(p);
     const Index across = Index(p.mode[modes.b].out), deep = Index(p.mode[modes.c].out);
-    TCU_SHARED(Slot, place, (int(sizeof(Tile)) + int(sizeof(Slot)) - 1) / int(sizeof(Slot)));
-    Tile &located = *reinterpret_cast<Tile *>(place);
+    await_turn();
+    const Index n = tiles(p, modes);
 #pragma unroll 1
-    for (Index i = blockIdx.x; i < Index(p.split); i += gridDim.x) {  // more than once where there are more tiles than a grid can have
-      if (threadIdx.x < 32) {
-        const Tile found = locate(p, modes, i);
-        if (threadIdx.x == 0) located = found;
-      }
-      await_turn();
-      __syncthreads();
-      const Tile tile = located;
+    for (Index i = blockIdx.x; i < n; i += gridDim.x) {  // more than once where there are more than a grid can have
+      const Tile tile = locate(p, modes, i);
 #pragma unroll 1
       for (int round = 0; round < rounds<0>(Inputs{}); ++round) turn<0>(Inputs{}, p, modes, tile, round, turned);
       __syncthreads();
@@ -289,7 +288,7 @@ struct BroadcastCrossed {
       if (i != m.b && i != m.c) tiles *= p.modes[i].extent;
     for (int k = 1; k <= p.n_inputs; ++k)
       if (turned(p, k)) c.shared_bytes += crossed_bytes(s.a, s.b, s.c, bytes_of(p.dtype(k)));
-    c.split = tiles, c.grid = persistent_grid("broadcast.crossed", p, d, tiles);
+    c.grid = persistent_grid("broadcast.crossed", p, d, tiles);
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {

@@ -93,14 +93,14 @@ struct reduce_tiles {
     }
     fetch<I + 1>(Types<R...>{}, arrival, p, ends, s, room, most, count, pitch, apart);
   }
-  // The same steps, to the second level cache, before this launch's turn; by the warp that asks.
+  // The same steps, to the second level cache: before this launch's turn.
   template <int I, class P>
   TCU_DEVICE static void look_ahead(Types<>, const P &, const Steps &, int, Index) {}
   template <int I, class P, class T, class... R>
   TCU_DEVICE static void look_ahead(Types<T, R...>, const P &p, const Steps &s, int count, Index apart) {
     constexpr int kSize = int(sizeof(T));
     if constexpr (kStaged >> I & 1)
-      ask_ahead(static_cast<const T *>(p.in[I]) + s.in[I] + s.begin * apart, count * kSize, s.n, int64_t(apart) * kSize, true);
+      ask_ahead(static_cast<const T *>(p.in[I]) + s.in[I] + s.begin * apart, count * kSize, s.n, int64_t(apart) * kSize);
     look_ahead<I + 1>(Types<R...>{}, p, s, count, apart);
   }
   // What belongs to V places of the inputs that are not copied: where it is in every step, or the elements themselves.
@@ -216,13 +216,12 @@ struct reduce_tiles {
     __syncthreads();
     return t < here ? states[t] : F::identity();
   }
-  // What a block has: of cell `cell` `here` rows from row `first` on, which are `count` elements of every step; and of its steps part `part`. The warp that
-  // asks finds it out for all: by every warp it took 3 us of an H200's time before the first tile was asked for.
+  // What a block has: of cell `cell` `here` rows from row `first` on, which are `count` elements of every step; and of its steps part `part`.
   struct Work {
     int inner, width, along;  // outputs and elements of a row; the mode of steps
     int each, chunk;          // rows, if they are not the last ones; steps of a tile
     int here, count, pitch;   // pitch: from step to step in shared memory
-    int inverse, by_lanes;    // as fold asks for it; the same of p.lanes
+    int inverse;              // as fold asks for it, found where other things are under way
     Index steps, apart, chunks, turns, cell, part, first;  // apart: from step to step; chunks: tiles of a run; turns: of a cell
     Offsets<N, Index> o;
 
@@ -243,7 +242,7 @@ struct reduce_tiles {
       steps = Index(p.mode[along].extent), apart = Index(p.mode[along].in[kDense]);
       pitch = pitch_from(kSkewed ? around(count, kSize) : count, kSize, apart, 128);
       chunks = (steps + chunk - 1) / chunk, turns = Index(p.folded) / (steps * (width / inner)) * chunks;
-      inverse = 65536 / (width / inner) + 1, by_lanes = 65536 / p.lanes + 1;
+      inverse = 65536 / (width / inner) + 1;
       decode(o, p, kRows + 1, p.n_kept, outer);
       advance(o, p.mode[kRows], first);
     }
@@ -253,16 +252,20 @@ struct reduce_tiles {
     const Arrival arrivals;
     Steps *const told;
     const Span<char> *const ends;
-    int most, stage_bytes;  // most: elements of a tile of one input
-    Index runs_on, pieces_on, next, run, piece;
+    const int split, most, stage_bytes;  // most: elements of a tile of one input
+    const Index runs_on, pieces_on;
+    Index next, run, piece;
     int stage = 0;  // of the next one
 
-    TCU_DEVICE Tiles(const Arrival &arrivals, Steps *told, const Span<char> *ends) : arrivals(arrivals), told(told), ends(ends) {}
     template <class P>
-    TCU_DEVICE void begin(const P &p, const Work &w) {
-      most = w.chunk * most_step(w), stage_bytes = room_for_all(Inputs{}, most);
-      runs_on = Index(p.split) / w.chunks, pieces_on = Index(p.split) - runs_on * w.chunks;
-      next = w.part, run = next / w.chunks, piece = next - run * w.chunks;
+    TCU_DEVICE Tiles(const P &p, const Work &w, const Arrival &arrivals, Steps *told, const Span<char> *ends)
+        : arrivals(arrivals), told(told), ends(ends), split(int(p.split)),
+          most(w.chunk * most_step(w)), stage_bytes(room_for_all(Inputs{}, most)),
+          runs_on(split / w.chunks), pieces_on(split - runs_on * w.chunks), next(w.part), run(w.part / w.chunks), piece(w.part - run * w.chunks) {}
+    // Elements that a step takes there, at most.
+    TCU_DEVICE static int most_step(const Work &w) {
+      const int step = w.each * w.width;
+      return !kSkewed && w.apart == step ? step : most_pitch_from(kSkewed ? around(step, kSize) : step, kSize, 128);
     }
     template <class P>
     TCU_DEVICE Steps locate(const P &p, const Work &w) const {
@@ -275,11 +278,6 @@ struct reduce_tiles {
       tile.n = int(w.steps - tile.begin < w.chunk ? w.steps - tile.begin : w.chunk);
       return tile;
     }
-    // Elements that a step takes there, at most.
-    TCU_DEVICE static int most_step(const Work &w) {
-      const int step = w.each * w.width;
-      return !kSkewed && w.apart == step ? step : most_pitch_from(kSkewed ? around(step, kSize) : step, kSize, 128);
-    }
     // The next one, if there is one.
     template <class P>
     TCU_DEVICE void ask(const P &p, const Work &w) {
@@ -289,7 +287,7 @@ struct reduce_tiles {
       if (arrivals.thread == 0) told[stage] = tile;
       arrivals[stage].close();
       if (++stage == kStages) stage = 0;
-      next += Index(p.split), run += runs_on, piece += pieces_on;
+      next += split, run += runs_on, piece += pieces_on;
       if (piece >= w.chunks) piece -= w.chunks, ++run;
     }
   };
@@ -303,37 +301,30 @@ struct reduce_tiles {
     TCU_SHARED(Steps, told, kStages);
     TCU_SHARED(Span<char>, ends, N);
     const int t = int(threadIdx.x);
-    TCU_SHARED(Slot, work, (int(sizeof(Work)) + int(sizeof(Slot)) - 1) / int(sizeof(Slot)));
-    Work &w = *reinterpret_cast<Work *>(work);
     const Arrival arrivals(barriers, kAdding, kStages);
-    Tiles tiles(arrivals, told, ends);
-    if (t >= kAdding) {
-      const Work own(p);
-      if (t == kAdding) {
-        w = own;
-        if constexpr (kSkewed) find_ends<0>(Inputs{}, p, ends);
-      }
-      __syncwarp();
-      tiles.begin(p, own);
-      if (own.part < own.turns && begins_early<reduce_tiles>()) look_ahead<0>(Inputs{}, p, tiles.locate(p, own), own.count, own.apart);
-      tiles.ask(p, own);
-    }
-    await_turn();
-    __syncthreads();  // the work is known, and the first tile asked for
-    const int group = t * w.by_lanes >> 16, place = (t - group * p.lanes) * V, groups = kAdding * w.by_lanes >> 16;  // of the warp that asks none is
+    const Work w(p);
+    const int group = t / p.lanes, place = (t - group * p.lanes) * V, groups = kAdding / p.lanes;  // of the warp that asks none is
     Beside beside[kAllStaged ? 1 : kVectors];
     if constexpr (!kAllStaged) {
+      await_turn();
 #pragma unroll
       for (int j = 0; j < kVectors; ++j) find(beside[j], p, w.o, place + j * p.lanes * V, w.count, w.width, w.along);
     }
+    Tiles tiles(p, w, arrivals, told, ends);
+    if (kSkewed && t == kAdding) find_ends<0>(Inputs{}, p, ends);
+    if constexpr (kAllStaged)  // else its turn has come
+      if (w.part < w.turns && begins_early<reduce_tiles>()) look_ahead<0>(Inputs{}, p, tiles.locate(p, w), w.count, w.apart);
+    __syncthreads();  // barriers and ends are there
+    if (t >= kAdding) tiles.ask(p, w);
+    await_turn();
+    __syncthreads();  // the first tile is asked for
 
-    const int along = w.along, count = w.count, pitch = w.pitch;
     State s[kVectors][V];
     clear(s);
     int stage = 0, to_ask = kStages - 1;
     unsigned parity = 0;
 #pragma unroll 1
-    for (Index i = w.part; i < w.turns; i += Index(p.split)) {
+    for (Index i = w.part; i < w.turns; i += tiles.split) {
       if (t >= kAdding) {
 #pragma unroll 1
         for (; to_ask > 0; --to_ask) tiles.ask(p, w);
@@ -347,9 +338,10 @@ struct reduce_tiles {
         State(&to)[kVectors][V] = F::kCuts ? of_tile : s;
         int k = group;
 #pragma unroll 1
-        for (; k + (kItems - 1) * groups < tile.n; k += kItems * groups) add<kItems>(p, to, tile, beside, along, k, groups, place, count, pitch);
+        for (; k + (kItems - 1) * groups < tile.n; k += kItems * groups)
+          add<kItems>(p, to, tile, beside, w.along, k, groups, place, w.count, w.pitch);
 #pragma unroll 1
-        for (; k < tile.n; k += groups) add<1>(p, to, tile, beside, along, k, groups, place, count, pitch);
+        for (; k < tile.n; k += groups) add<1>(p, to, tile, beside, w.along, k, groups, place, w.count, w.pitch);
         if constexpr (F::kCuts) {
 #pragma unroll
           for (int i = 0; i < kPlaces; ++i) s[i / V][i % V] = F::combine(s[i / V][i % V], of_tile[i / V][i % V]);
@@ -551,7 +543,8 @@ struct ReduceTiles : TilesShape {
     c.shared_bytes = shared_bytes(p, s);
     const int64_t resident = ReduceSplit::resident("reduce.tiles", p, d, 1);
     if (s.cells < resident && s.turns > 1) c.split = parts(s, resident);
-    limit_resident(c, d, 4);  // a fifth is there where the compiler finds 48 registers: 7 x 512 x 28672 float16 82.5 us, without it 76
+    // A fifth is there where the compiler finds 48 registers: 7 x 512 x 28672 float16 82.5 us, without it 76; 401 x 300 x 831 int8 0.89 of the time.
+    limit_resident(c, d, 4);
     c.grid = s.cells * c.split;
     int64_t outputs = 1;
     while (outputs < s.each * s.within && outputs < kThreads) outputs *= 2;
