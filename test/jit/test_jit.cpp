@@ -20,6 +20,7 @@
 #include "cuda/rows.h"
 #include "device/params.cuh"
 #include "device/tile_box.cuh"
+#include "device/tile_rows.cuh"
 #include "plan/planner.h"
 
 using namespace tcu;
@@ -893,6 +894,19 @@ TEST_CASE("rows: parts of reduce.tiles fill the device, but not at the price of 
   CHECK(split(DType::f16, {49, 13, 80000}, {0, 2}) > 132);   // one cell
   CHECK(split(DType::i8, {777, 300, 429}, {1}) == 1);         // 429 of 528 blocks
   CHECK(split(DType::i8, {7, 333, 4290}, {0, 2}) > 8);        // few cells
+}
+
+TEST_CASE("rows: a tile's rows begin in shared memory at the same of 16 or 128 bytes as in memory, and do not overlap") {
+  for (const int place : {16, 128})
+    for (const int bytes : {1, 2, 4, 8})
+      for (const int least : {1, 16, 49, 784, 1569})
+        for (const int64_t along : {-100001, -128, 0, 7, 784, 100352, 100353}) {
+          const int64_t pitch = cuda::pitch_from(least, bytes, along, place);
+          CAPTURE(place, bytes, least, along, pitch);
+          CHECK((pitch - along) * bytes % place == 0);
+          CHECK(pitch >= least);
+          CHECK(pitch <= cuda::most_pitch_from(least, bytes, place));
+        }
 }
 
 TEST_CASE("rows: segments in shared memory have as many lanes as there are elements for, and no more threads than segments") {
