@@ -33,9 +33,13 @@ double normal(Rng &rng) {  // as good as
   return s;
 }
 
-void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs) {
+// further: elements by which the input begins further on, less than a row has.
+void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs, int64_t further = 0) {
   const Sizes kept = kept_of(extents, dims);
-  Tensor in(rng, c.in, extents, !plain, plain), out(rng, c.out, kept, false, plain);
+  Sizes room = extents;
+  if (further > 0) ++room.back();
+  Tensor in(rng, c.in, room, !plain, plain), out(rng, c.out, kept, false, plain);
+  if (further > 0) in.narrow(room.size() - 1, extents.back()).base += further;
   const double mean = c.in == TCU_INT8 || support::chance(rng, 30) ? 0 : is_half(c.in) ? 5 : 1e6, deviation = c.in == TCU_INT8 ? 10 : 1;
   in.fill([&] { return mean + deviation * normal(rng); });
   std::vector<double> old;
@@ -103,6 +107,16 @@ TEST_CASE("cuda: random means, variances and logarithms of sums on every kernel"
   for (const auto &list : {std::span<const Case>(cases), std::span<const Case>(compiled)})  // rows that are no whole vectors
     for_cases(rng, list, [&](const Case &c) { run_case(rng, c, {115, 1540}, {1}, true, runs); });
   report("reduce", runs, {"reduce.tcu."});
+}
+
+TEST_CASE("cuda: statistics of columns whose first row begins anywhere, on every kernel", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(44);
+  for (const Case &c : {cases[0], cases[1], cases[6]}) {
+    std::vector<int> runs;  // of these alone: the emulator leaves out what it has run often
+    for (int64_t further : {1, 2, 3, 5}) run_case(rng, c, {115, 1540}, {1}, true, runs, further);
+    report_of("reduce", runs, {"reduce.shifted", "reduce.split", "reduce.strided"});
+  }
 }
 
 TEST_CASE("cuda: statistics of equal elements, of infinities and NaN", "[cuda][reduce]") {

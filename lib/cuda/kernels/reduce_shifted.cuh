@@ -33,8 +33,8 @@ struct reduce_shifted {
       if (!kLast || k + 1 < n) from += step;
     }
     if constexpr (F::kAppends && sizeof(typename F::Post) <= 4 && !kLast) {  // of 8 bytes there are no registers for it
-      begin_columns<F, Map>(p, s, x);
-      append_columns<F, Map>(p, s, x);
+#pragma unroll
+      for (int v = 0; v < V; ++v) s[v] = F::append_all(s[v], Column<Map, Items>(p, x, v).e);  // of which edge() has given some one more
     } else {
 #pragma unroll
       for (int k = 0; k < Items; ++k) {
