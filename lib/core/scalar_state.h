@@ -4,7 +4,6 @@
 //   identity(), lift(x), combine(a, b)    as in device/fold.cuh; combine is associative up to rounding
 //   append(a, x)  combine(a, lift(x)), for less
 //   append(a, x[n])    the same of n elements, for less than n times that; kAtOnce: so many, where there are as many
-//   kBegins       what is appended to an empty state is looked at before: append(a, x[n]) is, if a.is_empty(), a.begin(x), and then append_begun(a, x)
 //   a.as_many_as(b)    a, of which it is known that it holds as many elements as b: neighbours then need one count
 #pragma once
 #include "core/scalar_math.h"
@@ -51,7 +50,6 @@ template <class A, int n> TCU_FN A sum_of(const A (&x)[n]) {
 template <class A>
 struct Moments {
   static constexpr int kNumbers = 4, kAtOnce = 16;
-  static constexpr bool kBegins = true;
   A origin, mean, m2, count;
 
   TCU_FN static Moments identity() { return {A(0), A(0), A(0), A(0)}; }
@@ -65,17 +63,11 @@ struct Moments {
   // distances. The first elements' mean is taken before: from one of them, far from all others, it would be nearly all. Distances are
   // measured from origin + mean as it is rounded, and the sums of them then moved by what the rounding took.
   template <int n> TCU_FN static Moments append(Moments a, const A (&x)[n]) {
-    if (a.is_empty()) a.begin(x);
-    return append_begun(a, x);
-  }
-  TCU_FN bool is_empty() const { return !(count > 0); }
-  template <int n> TCU_FN void begin(const A (&x)[n]) {
-    A d[n];
-    for (int i = 0; i < n; ++i) d[i] = x[i] - x[0];
-    origin = x[0], mean = sum_of(d) * A(1.0 / n);
-  }
-  template <int n> TCU_FN static Moments append_begun(const Moments &a, const A (&x)[n]) {
     A d[n], squares = 0;
+    if (!(a.count > 0)) {
+      for (int i = 0; i < n; ++i) d[i] = x[i] - x[0];
+      a.origin = x[0], a.mean = sum_of(d) * A(1.0 / n);
+    }
     const A center = a.origin + a.mean, rest = a.mean - (center - a.origin);
     for (int i = 0; i < n; ++i) {
       d[i] = x[i] - center;
@@ -106,7 +98,6 @@ struct Moments {
 template <class A>
 struct LogSum {
   static constexpr int kNumbers = 2, kAtOnce = 8;
-  static constexpr bool kBegins = false;
   A max, sum;
 
   TCU_FN static LogSum identity() { return {-limits<A>::inf(), A(0)}; }
@@ -142,7 +133,6 @@ struct LogSum {
 template <class A>
 struct Extrema {
   static constexpr int kNumbers = 2, kAtOnce = 32;
-  static constexpr bool kBegins = false;
   A min, max;
 
   TCU_FN static Extrema identity() { return {identity_min<A>(), identity_max<A>()}; }

@@ -26,7 +26,8 @@ struct TilesShape {
     int64_t steps, at_once, turns, cells;  // turns: tiles of a cell
     unsigned staged;                       // the inputs that are copied
     int size, bytes;                       // of an element: of one of these, of all
-    bool skewed, one_run;                  // steps begin anywhere in 16 bytes, and are no run together; they are one
+    bool skewed;                           // steps begin anywhere in 16 bytes, and are no run together
+    int64_t pitch;                         // elements of shared memory that a step takes, at most
     bool fixed;                            // the other inputs are the same in every step
     int vector;                            // elements that a thread reads at once
   };
@@ -90,8 +91,8 @@ struct TilesShape {
     } else {
       return s;
     }
+    s.pitch = most_step_pitch(int(s.each * s.width), s.size, r.stride[dense], s.skewed);
     // Those of a word, where every step is words and begins as one.
-    s.one_run = !s.skewed && r.stride[dense] == s.each * s.width;
     s.fixed = fixed(p, rows);
     s.vector = std::min(std::max(kWord / size, 1), places_in_tile(state_bytes(p)));
     bool words = s.fixed && aligned >= s.vector * size && s.each * s.width % s.vector == 0;
@@ -100,22 +101,17 @@ struct TilesShape {
     // Steps of a tile: as many as the threads take at once, or several times as many; of not so many that there are no four blocks' tiles.
     s.steps = r.extent;
     const int64_t turn = kAdding / lanes(s) * steps_at_once(p.n_inputs, size);
-    const int64_t fit = std::max<int64_t>(kRoom / (step_room(s) * s.bytes), 1);
-    const bool a_turn = tiles_at_a_time(p.n_inputs) * turn * step_room(s) * s.bytes <= kRoomOfBlock;
+    const int64_t fit = std::max<int64_t>(kRoom / (s.pitch * s.bytes), 1);
+    const bool a_turn = tiles_at_a_time(p.n_inputs) * turn * s.pitch * s.bytes <= kRoomOfBlock;
     s.at_once = std::min(fit > turn ? fit / turn * turn : a_turn ? turn : fit, s.steps);
     s.turns = p.reduced() / (s.width / s.within * s.steps) * ceil_div(s.steps, s.at_once);
     s.cells = ceil_div(k.extent, s.each) * (p.kept() / (k.extent * s.within));
     return s;
   }
-  // Elements of shared memory that a step takes.
-  static int64_t step_room(const Shape &s) {
-    const int64_t step = s.each * s.width;
-    return s.one_run ? step : most_pitch_from(s.skewed ? around(int(step), s.size) : int(step), s.size, 128);
-  }
   // All tiles, and then the states of all threads in their place.
   static int shared_bytes(const Problem &p, const Shape &s) {
     const int64_t states = std::max<int64_t>(kAdding / lanes(s) * s.each * s.width, kThreads);
-    const int64_t tiles = tiles_at_a_time(p.n_inputs) * std::popcount(s.staged) * tile_room(int(s.at_once * step_room(s) * s.size));
+    const int64_t tiles = tiles_at_a_time(p.n_inputs) * std::popcount(s.staged) * tile_room(int(s.at_once * s.pitch * s.size));
     return int(std::max<int64_t>(tiles, states * state_bytes(p)));
   }
   static int64_t tile_bytes(const Shape &s) { return s.at_once * s.each * s.width * s.bytes; }

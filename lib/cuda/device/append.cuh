@@ -155,31 +155,13 @@ TCU_DEVICE void append_vectors(const P &p, typename F::State (&s)[S], const Pack
   }
 }
 
-// Number v's elements of as many rows as Items.
-template <class Map, int Items>
-struct Column {
+// Number v's elements of as many rows as Items, onto its state.
+template <class F, class Map, int V, unsigned kOnce, int Items, class P>
+TCU_DEVICE void append_column(const P &p, typename F::State &s, const Pack<V, typename Map::Inputs, kOnce> (&x)[Items], int v) {
   typename Map::Element e[Items];
-
-  template <class P, int V, unsigned kOnce>
-  TCU_DEVICE Column(const P &p, const Pack<V, typename Map::Inputs, kOnce> (&x)[Items], int v) {
 #pragma unroll
-    for (int k = 0; k < Items; ++k) e[k] = apply_at<Map>(p, x[k], v);
-  }
-};
-// V outputs, of which all have as many elements: number v's of as many rows as Items onto state v. begin_columns comes before, once for all rows.
-template <class F, class Map, int V, unsigned kOnce, int Items, class P>
-TCU_DEVICE void begin_columns(const P &p, typename F::State (&s)[V], const Pack<V, typename Map::Inputs, kOnce> (&x)[Items]) {
-  if constexpr (F::kBegins) {
-    if (!s[0].is_empty()) return;
-#pragma unroll
-    for (int v = 0; v < V; ++v) F::begin(s[v], Column<Map, Items>(p, x, v).e);
-  }
-}
-template <class F, class Map, int V, unsigned kOnce, int Items, class P>
-TCU_DEVICE void append_columns(const P &p, typename F::State (&s)[V], const Pack<V, typename Map::Inputs, kOnce> (&x)[Items]) {
-  const typename F::State first = s[0];
-#pragma unroll
-  for (int v = 0; v < V; ++v) s[v] = F::append_begun(s[v].as_many_as(first), Column<Map, Items>(p, x, v).e);
+  for (int k = 0; k < Items; ++k) e[k] = apply_at<Map>(p, x[k], v);
+  s = F::append_all(s, e);
 }
 // V outputs: number v's elements of as many rows as Items, for which there(k), onto state v; kAll: there is no other. A row that is
 // not there is one of the others again.
@@ -218,8 +200,8 @@ TCU_DEVICE void append_rows(const P &p, typename F::State (&s)[V], const Pack<V,
   } else if constexpr (kInOrder && kAll && Items > 1 && kByKeys<F, Map>) {
     append_rows_by_keys<F, Map>(s, x, position);
   } else if constexpr (F::kAppends && kAll) {
-    begin_columns<F, Map>(p, s, x);
-    append_columns<F, Map>(p, s, x);
+#pragma unroll
+    for (int v = 0; v < V; ++v) append_column<F, Map>(p, s[v], x, v);
   } else {
 #pragma unroll
     for (int k = 0; k < Items; ++k) {

@@ -15,7 +15,7 @@ namespace tcu::cuda {
 //   State              what is folded: Acc (held_t), a rank and a position, or several numbers (core/scalar_state.h)
 //   identity(), lift(element, position), combine(a, b)    combine is associative up to rounding, and commutative
 //   append(a, element, position)    combine(a, lift(element, position)) for an element after all that a holds
-//   append_all(a, elements)         the same of several, where F appends; kBegins, begin(a, elements), append_begun(a, elements): its parts
+//   append_all(a, elements)         the same of several, where F appends
 //   add(a, element, position)       the same for any element
 //   kNarrow<E>         sums of 8 and 16 bits in 64: some of them are an int32_t, added up of narrow(element)
 //   Bytes<E>           void, or what folds 8-bit elements in words of four (device/bytes.cuh)
@@ -67,25 +67,17 @@ struct StateFold {
   template <class E> using Bytes = void;
   template <class E> using Keys = void;
   static constexpr bool kPositions = false, kCuts = false, kAppends = true, kSecond = false;
-  static constexpr bool kBegins = S::kBegins;
   using State = S;
   using Post = Acc;
-  template <int n> struct Several {
-    Acc x[n];
-    template <class E> TCU_DEVICE explicit Several(const E (&e)[n]) {
-#pragma unroll
-      for (int i = 0; i < n; ++i) x[i] = tcu::convert<Acc>(e[i]);
-    }
-  };
   TCU_DEVICE static State identity() { return S::identity(); }
   template <class E> TCU_DEVICE static State lift(E e, Position) { return S::lift(tcu::convert<Acc>(e)); }
   template <class E> TCU_DEVICE static State append(State a, E e, Position) { return S::append(a, tcu::convert<Acc>(e)); }
   template <class E> TCU_DEVICE static State add(State a, E e, Position) { return S::append(a, tcu::convert<Acc>(e)); }
-  template <class E, int n> TCU_DEVICE static State append_all(State a, const E (&e)[n]) { return S::append(a, Several<n>(e).x); }
-  template <class E, int n> TCU_DEVICE static void begin(State &a, const E (&e)[n]) { a.begin(Several<n>(e).x); }
-  template <class E, int n> TCU_DEVICE static State append_begun(State a, const E (&e)[n]) {
-    if constexpr (kBegins) return S::append_begun(a, Several<n>(e).x);
-    else return append_all(a, e);
+  template <class E, int n> TCU_DEVICE static State append_all(State a, const E (&e)[n]) {
+    Acc x[n];
+#pragma unroll
+    for (int i = 0; i < n; ++i) x[i] = tcu::convert<Acc>(e[i]);
+    return S::append(a, x);
   }
   TCU_DEVICE static State combine(State a, State b) { return S::combine(a, b); }
   template <class P> TCU_DEVICE static Post post(const P &p, State s, int64_t n) { return Op::post(p, s, n); }

@@ -52,6 +52,8 @@ template <class N>
 TCU_DEVICE N remainder(N n, int d) {
   return n & (d - 1);
 }
+// i / n of i >= 0 below 2^20, and any n, by 1.0f / n.
+TCU_DEVICE int quotient_by(int i, float one_of_n) { return int((float(i) + 0.5f) * one_of_n); }
 
 // The least k such that 2^k is no less than n > 0.
 TCU_DEVICE int log2_up(int n) {

@@ -143,9 +143,9 @@ struct TileCounts {
   float one_of[kTileModes];  // 1 / count
 
   TCU_DEVICE void set(int m, int n) { count[m] = n, one_of[m] = 1.0f / float(n); }
-  // In mode m, the fastest of several; number is then what it is in the others. It is below 2^20, for which this is exact.
+  // In mode m, the fastest of several; number is then what it is in the others. It is below 2^20.
   TCU_DEVICE int take(int m, int &number) const {
-    const int rest = int((float(number) + 0.5f) * one_of[m]), at = number - rest * count[m];
+    const int rest = quotient_by(number, one_of[m]), at = number - rest * count[m];
     number = rest;
     return at;
   }

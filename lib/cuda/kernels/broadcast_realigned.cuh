@@ -282,7 +282,7 @@ struct broadcast_realigned {
     const int n = ways_of(p).rows(0), length = ways_of(p).length(0);
     if constexpr (kWhole) {
       const int vectors = length / V;
-      const float row_of_one = 1.0f / float(vectors);  // exact for less than 2^20 of them
+      const float row_of_one = 1.0f / float(vectors);
 #pragma unroll 1
       for (int first = int(threadIdx.x); first < n * vectors; first += kTogether * kThreads) {
         Pack<V, Inputs> x[kTogether];
@@ -290,7 +290,7 @@ struct broadcast_realigned {
         Index to[kTogether];
 #pragma unroll
         for (int k = 0; k < kTogether; ++k) {
-          const int i = first + k * kThreads < n * vectors ? first + k * kThreads : first, row = int((float(i) + 0.5f) * row_of_one);
+          const int i = first + k * kThreads < n * vectors ? first + k * kThreads : first, row = quotient_by(i, row_of_one);
           const Row r = rows[row];
           at[k] = r.place + (i - row * vectors) * V, to[k] = o.out + r.offset + (i - row * vectors) * V;
         }

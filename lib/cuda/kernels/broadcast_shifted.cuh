@@ -59,7 +59,7 @@ struct broadcast_shifted {
   template <class P>
   TCU_DEVICE static void short_rows(const P &p, Index first, int rows) {
     const int extent = int(p.mode[0].extent), pieces = (extent + kSector - 1 + V - 1) / V;
-    const float row_of_one = 1.0f / float(pieces);  // exact for less than 2^20 of them
+    const float row_of_one = 1.0f / float(pieces);
     if (int(threadIdx.x) < 2 * rows) {
       Offsets<N, Index> o;
       shift_of<kSector>(p, o, first + threadIdx.x / 2);
@@ -67,7 +67,7 @@ struct broadcast_shifted {
     }
 #pragma unroll 1
     for (int i = int(threadIdx.x); i < rows * pieces; i += kThreads) {
-      const int row = int((float(i) + 0.5f) * row_of_one), piece = i - row * pieces;
+      const int row = quotient_by(i, row_of_one), piece = i - row * pieces;
       Offsets<N, Index> o;
       const int shift = int(shift_of<kSector>(p, o, first + row)), sector = piece * V / kSector * kSector - shift;
       if (sector < 0 || sector + kSector > extent) continue;

@@ -34,7 +34,7 @@ struct reduce_shifted {
     }
     if constexpr (F::kAppends && sizeof(typename F::Post) <= 4 && !kLast) {  // of 8 bytes there are no registers for it
 #pragma unroll
-      for (int v = 0; v < V; ++v) s[v] = F::append_all(s[v], Column<Map, Items>(p, x, v).e);  // of which edge() has given some one more
+      for (int v = 0; v < V; ++v) append_column<F, Map>(p, s[v], x, v);
     } else {
 #pragma unroll
       for (int k = 0; k < Items; ++k) {

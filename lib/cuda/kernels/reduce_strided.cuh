@@ -75,15 +75,17 @@ struct reduce_strided {
     constexpr int Items = V * kBytes > 8 ? kItems / 2 : kItems;  // of two rounds there are registers for
     if (r + (Items - 1) * rows >= end) return r;
     Loads<Items> these, next;
+    const auto append = [&] {
+      append_rows<F, Map, kRows == Rows::kApart, true>(p, s, these.x, these.position, [](int) { return true; });
+    };
     load<kRows, false>(p, these, o, accesses, r, end, rows);
-    begin_columns<F, Map>(p, s, these.x);
 #pragma unroll 1
     for (r += Items * rows; r + (Items - 1) * rows < end; r += Items * rows) {
       load<kRows, false>(p, next, o, accesses, r, end, rows);
-      append_columns<F, Map>(p, s, these.x);
+      append();
       these = next;
     }
-    append_columns<F, Map>(p, s, these.x);
+    append();
     return r;
   }
   // Rows begin + y, begin + y + rows, ... of the V outputs whose inputs start at `o`, `Items` in flight. kApart: there is one R mode, so that a row is

@@ -240,7 +240,7 @@ struct reduce_tiles {
       first = (cell - outer * ranges) * each;
       here = extent - first < each ? int(extent - first) : each, count = here * width;
       steps = Index(p.mode[along].extent), apart = Index(p.mode[along].in[kDense]);
-      pitch = pitch_from(kSkewed ? around(count, kSize) : count, kSize, apart, 128);
+      pitch = step_pitch(count, kSize, apart, kSkewed);
       chunks = (steps + chunk - 1) / chunk, turns = Index(p.folded) / (steps * (width / inner)) * chunks;
       inverse = 65536 / (width / inner) + 1;
       decode(o, p, kRows + 1, p.n_kept, outer);
@@ -260,13 +260,8 @@ struct reduce_tiles {
     template <class P>
     TCU_DEVICE Tiles(const P &p, const Work &w, const Arrival &arrivals, Steps *told, const Span<char> *ends)
         : arrivals(arrivals), told(told), ends(ends), split(int(p.split)),
-          most(w.chunk * most_step(w)), stage_bytes(room_for_all(Inputs{}, most)),
+          most(w.chunk * most_step_pitch(w.each * w.width, kSize, w.apart, kSkewed)), stage_bytes(room_for_all(Inputs{}, most)),
           runs_on(split / w.chunks), pieces_on(split - runs_on * w.chunks), next(w.part), run(w.part / w.chunks), piece(w.part - run * w.chunks) {}
-    // Elements that a step takes there, at most.
-    TCU_DEVICE static int most_step(const Work &w) {
-      const int step = w.each * w.width;
-      return !kSkewed && w.apart == step ? step : most_pitch_from(kSkewed ? around(step, kSize) : step, kSize, 128);
-    }
     template <class P>
     TCU_DEVICE Steps locate(const P &p, const Work &w) const {
       Offsets<N, Index> at = w.o;
