@@ -13,17 +13,25 @@ struct TilesShape {
 #if defined(TCU_EMULATOR)
   static constexpr int kRoom = 2048, kStep = 256;  // so that a small test has several tiles, and ranges of outputs
 #else
-  static constexpr int kRoom = 16 << 10;  // bytes of a tile, but for a turn of all threads
+  static constexpr int kRoom = 16 << 10;  // bytes of a tile
   static constexpr int kStep = 4 << 10;   // of a step, where there is a choice
 #endif
-  static constexpr int kRoomOfBlock = kRoom * 27 / 8;  // of all its tiles: such that four blocks have room
+  static constexpr int kRoomOfAll = kRoom * 27 / 2;    // of the tiles of all blocks of a multiprocessor
   static constexpr int kLeastStep = kStep / 4;         // the same where steps are many: of fewer outputs parts are sooner put together
   static constexpr int kWord = 8;                      // bytes that a thread reads at once
   static constexpr int kOutputs = 4 * kThreads;        // of a block
+  // What a multiprocessor has under way at once: blocks, and tiles of each, so many or as many more as have `all` bytes; and bytes of a tile, but for a turn
+  // of all threads.
+  struct UnderWay {
+    int blocks, tiles, room, all;
+  };
+  static constexpr UnderWay kFew{2, 3, kRoom * 27 / 16, kRoom * 5};
+  static UnderWay usual(const Problem &p) { return {4, p.n_inputs > 1 ? 3 : 2, kRoom, 0}; }
   struct Shape {
     int64_t within, width;                 // outputs and elements of a row
     int64_t each;                          // rows of a block
     int64_t steps, at_once, turns, cells;  // turns: tiles of a cell
+    int tiles;                             // of a block at once
     unsigned staged;                       // the inputs that are copied
     int size, bytes;                       // of an element: of one of these, of all
     bool skewed;                           // steps begin anywhere in 16 bytes, and are no run together
@@ -49,13 +57,13 @@ struct TilesShape {
         if (p.modes[m].role == Role::R && p.modes[m].stride[k] != 0 && (copied >> (k - 1) & 1) == 0) return false;
     return true;
   }
-  // at_once is 0 where there is no such shape.
-  static Shape shape(const Problem &p) {
-    const Shape s = shape(p, true);
-    return s.at_once > 0 ? s : shape(p, false);
+  // at_once is 0 where there is no such shape. resident: blocks that the device holds at a time, if that counts.
+  static Shape shape(const Problem &p, int64_t resident = INT32_MAX) {
+    const Shape s = shape(p, true, resident);
+    return s.at_once > 0 ? s : shape(p, false, resident);
   }
   // within: with a K mode in a row ('K R K R').
-  static Shape shape(const Problem &p, bool within) {
+  static Shape shape(const Problem &p, bool within, int64_t resident) {
     Shape s{};
     const int dense = leading_input(p), size = bytes_of(p.dtype(dense)), aligned = 1 << p.alignment[dense];
     int rows = within;  // modes of a row
@@ -87,7 +95,11 @@ struct TilesShape {
           if (const int64_t whole = bytes / std::gcd(bytes, row); whole <= most && k.extent % whole == 0) unit = whole;
       const int64_t step = std::clamp<int64_t>(kRoom / r.extent, s.skewed ? 2 * kLeastStep : kLeastStep, kStep);
       const int64_t ranges = ceil_div(k.extent, std::max(std::min(most, step / row) / unit * unit, unit));
-      s.each = std::min(k.extent, ceil_div(ceil_div(k.extent, ranges), unit) * unit);
+      const auto each = [&](int64_t ranges) { return std::min(k.extent, ceil_div(ceil_div(k.extent, ranges), unit) * unit); };
+      s.each = each(ranges);
+      // Not a few blocks more than run at a time, if there is room for fewer with more rows (3 x 154587 x 108 float16: 604 blocks 36.5 us, 528 29.0).
+      const int64_t outer = p.kept() / (k.extent * s.within), over = ranges * outer % resident, fewer = (ranges * outer - over) / outer;
+      if (fewer > 0 && fewer < ranges && 2 * over < resident && each(fewer) <= room) s.each = each(fewer);
     } else {
       return s;
     }
@@ -98,20 +110,24 @@ struct TilesShape {
     bool words = s.fixed && aligned >= s.vector * size && s.each * s.width % s.vector == 0;
     for (int m = rows; m < p.modes.size(); ++m) words &= p.modes[m].stride[dense] * (m == rows ? k.extent : 1) % s.vector == 0;
     if (!words) s.vector = 1;
-    // Steps of a tile: as many as the threads take at once, or several times as many; of not so many that there are no four blocks' tiles.
     s.steps = r.extent;
-    const int64_t turn = kAdding / lanes(s) * steps_at_once(p.n_inputs, size);
-    const int64_t fit = std::max<int64_t>(kRoom / (s.pitch * s.bytes), 1);
-    const bool a_turn = tiles_at_a_time(p.n_inputs) * turn * s.pitch * s.bytes <= kRoomOfBlock;
-    s.at_once = std::min(fit > turn ? fit / turn * turn : a_turn ? turn : fit, s.steps);
-    s.turns = p.reduced() / (s.width / s.within * s.steps) * ceil_div(s.steps, s.at_once);
     s.cells = ceil_div(k.extent, s.each) * (p.kept() / (k.extent * s.within));
+    set_tiles(p, s, usual(p));
     return s;
+  }
+  // Steps of a tile: as many as the threads take at once, or several times as many; of not so many that there is no room for all blocks' tiles.
+  static void set_tiles(const Problem &p, Shape &s, UnderWay under_way) {
+    const int64_t turn = kAdding / lanes(s) * steps_at_once(p.n_inputs, s.size), step = s.pitch * s.bytes;
+    const int64_t fit = std::max<int64_t>(under_way.room / step, 1);
+    const bool a_turn = under_way.tiles * turn * step <= kRoomOfAll / under_way.blocks;
+    s.at_once = std::min(fit > turn ? fit / turn * turn : a_turn ? turn : fit, s.steps);
+    s.tiles = int(std::clamp<int64_t>(under_way.all / (s.at_once * step), under_way.tiles, kMostTiles));
+    s.turns = p.reduced() / (s.width / s.within * s.steps) * ceil_div(s.steps, s.at_once);
   }
   // All tiles, and then the states of all threads in their place.
   static int shared_bytes(const Problem &p, const Shape &s) {
     const int64_t states = std::max<int64_t>(kAdding / lanes(s) * s.each * s.width, kThreads);
-    const int64_t tiles = tiles_at_a_time(p.n_inputs) * std::popcount(s.staged) * tile_room(int(s.at_once * s.pitch * s.size));
+    const int64_t tiles = s.tiles * std::popcount(s.staged) * tile_room(int(s.at_once * s.pitch * s.size));
     return int(std::max<int64_t>(tiles, states * state_bytes(p)));
   }
   static int64_t tile_bytes(const Shape &s) { return s.at_once * s.each * s.width * s.bytes; }

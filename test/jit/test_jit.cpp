@@ -881,19 +881,26 @@ TEST_CASE("rows: reduce.shifted has as many threads across as have something to 
   CHECK(lanes(DType::f32, 257, 97000, ReduceOp::sum) == 16);
 }
 
-TEST_CASE("rows: parts of reduce.tiles fill the device, but not at the price of more rounds of blocks") {
-  const auto split = [](DType d, const Sizes &extents, std::initializer_list<int> dims) {
+TEST_CASE("rows: blocks of reduce.tiles fill the device, in as few rounds as they can") {
+  const auto configured = [](DType d, const Sizes &extents, std::initializer_list<int> dims) {
     Sizes kept = extents;
     for (int dim : dims) kept[size_t(dim)] = 1;
     Call call;
     const Problem p = call.tensor(d, kept).tensor(d, extents).expr({Node::input(0)}).reduce(ReduceOp::max, dims);
     const Kernel &k = *choose(cuda::registry(), p, card());
     CHECK(std::string(k.name) == "reduce.tiles");
-    return k.configure(p, card()).split;
+    return k.configure(p, card());
   };
-  CHECK(split(DType::f16, {49, 13, 80000}, {0, 2}) > 132);   // one cell
-  CHECK(split(DType::i8, {777, 300, 429}, {1}) == 1);         // 429 of 528 blocks
-  CHECK(split(DType::i8, {7, 333, 4290}, {0, 2}) > 8);        // few cells
+  const auto split = [&](DType d, const Sizes &extents, std::initializer_list<int> dims) { return configured(d, extents, dims).split; };
+  CHECK(split(DType::i8, {777, 300, 429}, {1}) == 1);  // 429 of 528 blocks
+  CHECK(split(DType::i8, {7, 333, 4290}, {0, 2}) > 8);  // few cells
+  const auto blocks = [&](DType d, const Sizes &extents, std::initializer_list<int> dims) { return configured(d, extents, dims).grid; };
+  CHECK(blocks(DType::f16, {49, 13, 80000}, {0, 2}) == 264);     // two a multiprocessor, of one cell
+  CHECK(blocks(DType::f16, {49, 512, 4096}, {0, 2}) == 256);     // of sixteen
+  CHECK(blocks(DType::f16, {7, 512, 28672}, {0, 2}) == 528);     // four: threads in two groups
+  CHECK(blocks(DType::f16, {3, 154587, 108}, {0, 2}) == 528);    // not 604
+  CHECK(blocks(DType::f16, {3, 224, 224, 430}, {1, 3}) == 224);  // room for those of the next launch
+  CHECK(blocks(DType::i8, {3, 224, 448, 430}, {1, 3}) == 448);   // one round, though not all of it
 }
 
 TEST_CASE("rows: a tile's rows begin in shared memory at the same of 16 or 128 bytes as in memory, and do not overlap") {

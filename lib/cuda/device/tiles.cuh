@@ -7,8 +7,8 @@ namespace tcu::cuda {
 
 // Threads of a block that add up. Its last warp asks for tiles: what all threads found out would take as long as to add up.
 inline constexpr int kAdding = kThreads - 32;
-// Tiles that a block has at a time: of several inputs they have fewer steps.
-TCU_FN constexpr int tiles_at_a_time(int inputs) { return inputs > 1 ? 3 : 2; }
+// Tiles that a block has at a time, at most.
+inline constexpr int kMostTiles = 6;
 // Elements of a step that a thread has, at most.
 TCU_FN constexpr int places_in_tile(int state_bytes) { return state_bytes > 8 ? 4 : 8; }
 // Steps whose elements of a place are put to its state at once.

@@ -1,11 +1,11 @@
 // reduce.tiles: what is kept has short rows before it, or none, and is met again and again ('R K R', 'K R', 'R K R K', 'R K R R'): the
 // 7 x 7 pixels of 512 channels of every picture, planes of five numbers. kWithin: the fastest mode is a K mode, and a row has its outputs side by
 // side ('K R K R'). kSkewed: steps are no run together, and begin anywhere in 16 bytes.
-// A block has as many neighbouring outputs as the low half of p.detail says, or all of the fast K mode's: a step of the slow R mode is one
-// run of their rows. Its last warp asks for as many steps as the high half says at once, to be copied to shared memory (device/tile_rows.cuh), where it
-// does not matter how long a row is and where it begins, while the others add up the steps before them. p.lanes threads lie along a step, each with up
-// to kPlaces elements of it, V neighbours and then p.lanes V further on; the block's other threads take other steps. So a thread's places stay the
-// same, and what belongs to an output meets at the end only.
+// A block has as many neighbouring outputs as the low twelve bits of p.detail say, or all of the fast K mode's: a step of the slow R mode is one run of
+// their rows. Its last warp asks for a tile of as many steps as the high half says at once, to be copied to shared memory (device/tile_rows.cuh), where it
+// does not matter how long a row is and where it begins, while the others add up a tile before it: as many as the four bits between say are there or on
+// their way. p.lanes threads lie along a step, each with up to kPlaces elements of it, V neighbours and then p.lanes V further on; the block's other
+// threads take other steps. So a thread's places stay the same, and what belongs to an output meets at the end only.
 // All inputs that lie as the leading one does, the one with the most elements, are copied (kStaged, a bit each); of the others a thread reads what
 // belongs to its elements: once, if that is the same in every step (kFixed), as of a factor a channel.
 // Tiles go to p.split parts in turn, and the last block puts them together (combine_parts of reduce_strided).
@@ -32,7 +32,7 @@ struct reduce_tiles {
   using State = typename F::State;
   using Inputs = typename Map::Inputs;
   static constexpr int N = Inputs::size, kPlaces = places_in_tile(sizeof(State)), kResident = resident<F, kPlaces>(4);
-  static constexpr int kItems = steps_at_once(N, sizeof(first_of<Inputs>)), kVectors = kPlaces / V, kDense = lowest_bit(kStaged), kStages = tiles_at_a_time(N);
+  static constexpr int kItems = steps_at_once(N, sizeof(first_of<Inputs>)), kVectors = kPlaces / V, kDense = lowest_bit(kStaged);
   static constexpr bool kAllStaged = kStaged == (1u << N) - 1;
   using AwaitsTurn = reduce_tiles;
   static constexpr int kRows = kWithin ? 1 : 0;  // the K mode whose steps are rows
@@ -42,6 +42,10 @@ struct reduce_tiles {
   // Outputs of a row.
   template <class P>
   TCU_DEVICE static int within(const P &p) { return kWithin ? int(p.mode[0].extent) : 1; }
+
+  // Tiles at a time.
+  template <class P>
+  TCU_DEVICE static int stages_of(const P &p) { return p.detail >> 12 & 0xf; }
 
   // What tiles lie in, and in their place the states.
   TCU_DEVICE static char *memory() {
@@ -227,7 +231,7 @@ struct reduce_tiles {
 
     template <class P>
     TCU_DEVICE explicit Work(const P &p)
-        : inner(within(p)), width(inner), along(p.n_kept), each(p.detail & 0xffff), chunk(p.detail >> 16) {
+        : inner(within(p)), width(inner), along(p.n_kept), each(p.detail & 0xfff), chunk(p.detail >> 16) {
       // A row is of one mode or, where not all inputs have them as one, several.
 #pragma unroll 1
       for (; p.mode[along].in[kDense] == width; ++along) width *= int(p.mode[along].extent);
@@ -252,14 +256,14 @@ struct reduce_tiles {
     const Arrival arrivals;
     Steps *const told;
     const Span<char> *const ends;
-    const int split, most, stage_bytes;  // most: elements of a tile of one input
+    const int split, stages, most, stage_bytes;  // most: elements of a tile of one input
     const Index runs_on, pieces_on;
     Index next, run, piece;
     int stage = 0;  // of the next one
 
     template <class P>
     TCU_DEVICE Tiles(const P &p, const Work &w, const Arrival &arrivals, Steps *told, const Span<char> *ends)
-        : arrivals(arrivals), told(told), ends(ends), split(int(p.split)),
+        : arrivals(arrivals), told(told), ends(ends), split(int(p.split)), stages(stages_of(p)),
           most(w.chunk * most_step_pitch(w.each * w.width, kSize, w.apart, kSkewed)), stage_bytes(room_for_all(Inputs{}, most)),
           runs_on(split / w.chunks), pieces_on(split - runs_on * w.chunks), next(w.part), run(w.part / w.chunks), piece(w.part - run * w.chunks) {}
     template <class P>
@@ -281,7 +285,7 @@ struct reduce_tiles {
       fetch<0>(Inputs{}, arrivals[stage], p, ends, tile, stage * stage_bytes, most, w.count, w.pitch, w.apart);
       if (arrivals.thread == 0) told[stage] = tile;
       arrivals[stage].close();
-      if (++stage == kStages) stage = 0;
+      if (++stage == stages) stage = 0;
       next += split, run += runs_on, piece += pieces_on;
       if (piece >= w.chunks) piece -= w.chunks, ++run;
     }
@@ -292,11 +296,12 @@ struct reduce_tiles {
   }
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    TCU_SHARED(uint64_t, barriers, kStages);
-    TCU_SHARED(Steps, told, kStages);
+    TCU_SHARED(uint64_t, barriers, kMostTiles);
+    TCU_SHARED(Steps, told, kMostTiles);
     TCU_SHARED(Span<char>, ends, N);
     const int t = int(threadIdx.x);
-    const Arrival arrivals(barriers, kAdding, kStages);
+    const int stages = stages_of(p);
+    const Arrival arrivals(barriers, kAdding, stages);
     const Work w(p);
     const int group = t / p.lanes, place = (t - group * p.lanes) * V, groups = kAdding / p.lanes;  // of the warp that asks none is
     Beside beside[kAllStaged ? 1 : kVectors];
@@ -316,7 +321,7 @@ struct reduce_tiles {
 
     State s[kVectors][V];
     clear(s);
-    int stage = 0, to_ask = kStages - 1;
+    int stage = 0, to_ask = stages - 1;
     unsigned parity = 0;
 #pragma unroll 1
     for (Index i = w.part; i < w.turns; i += tiles.split) {
@@ -342,7 +347,7 @@ struct reduce_tiles {
           for (int i = 0; i < kPlaces; ++i) s[i / V][i % V] = F::combine(s[i / V][i % V], of_tile[i / V][i % V]);
         }
       }
-      if (++stage == kStages) stage = 0, parity ^= 1;
+      if (++stage == stages) stage = 0, parity ^= 1;
       __syncthreads();  // more is asked for, and another tile, or the states, may come in this one's place
     }
 
@@ -521,25 +526,41 @@ struct ReduceTiles : TilesShape {
     const int64_t pixels = p.reduced(), most = bytes_of(p.in[0]) == 4 ? 600000 : bytes_of(p.in[0]) == 2 ? 50176 : 0;
     return p.modes.size() == 3 && p.n_inputs == 1 && p.modes[0].extent >= 3 && p.modes[0].extent <= 7 && pixels >= 12000 && pixels <= most;
   }
-  // Parts of a cell: of no more than keep all blocks busy, as many as let these be done in the fewest rounds of `resident`, each as long as its
-  // tiles and one more (429 cells of 19 tiles, maxima of int8 777 x 300 x 429 over 2: six parts 87 us, one 51; of 490 problems 26 change, 0.59 to 0.97).
-  static int64_t parts(const Shape &s, int64_t resident) {
+  // Parts of a cell: as many as fill three quarters of one round of `resident` blocks, or more, or half of it where threads have little to do, for then
+  // the next launch's blocks find room; else as many as let all be done in the fewest rounds, each as long as its tiles and one more. (Sums of 3 x 224
+  // x K x N, 120 MB, K of 180 to 800: of 42 problems 15 change, 0.76 to 0.96 of the time. 429 cells of 19 tiles, maxima of int8 777 x 300 x 429 over 2: six
+  // parts 87 us, one 51.)
+  static int64_t parts(const Problem &p, const Shape &s, int64_t resident) {
+    const int64_t one = resident / s.cells, half = resident / 2 / s.cells;
+    const auto fills = [&](int64_t parts, int64_t blocks) { return parts > 0 && 4 * parts * s.cells >= 3 * blocks; };
+    if (s.size == 2 && half <= 2 && !appends(p) && !is_arg(p.op) && fills(half, resident / 2)) return std::min(half, s.turns);
+    if (fills(one, resident)) return std::min(one, s.turns);
     const auto takes = [&](int64_t parts) { return ceil_div(s.cells * parts, resident) * (ceil_div(s.turns, parts) + 1) + (parts > 1); };
     int64_t best = ReduceSplit::parts_for(s.cells, resident, s.turns);
-    if (s.cells * best <= resident) return best;  // one round, and the shortest
     for (int64_t parts = best - 1; parts > 0; --parts)
       if (takes(parts) < takes(best)) best = parts;
     return best;
   }
+  // Whether two blocks a multiprocessor (kFew) do, whose parts are sooner put together than four's: of cells that come out even so, and something to do for
+  // each. Not where instructions are what takes time: threads that read bytes of short rows one by one, or lie along a step in several groups, as those of
+  // products in rows of 7 (1.2 of the time), but of logsumexp. Of 139 sums, extrema, variances and positions of 4 to 400 MB (H200) that it is chosen for
+  // 0.68 to 1.05 of the time, but two small ones 1.1 and 1.2, logsumexp 0.68 to 0.83, others 0.96 in the mean.
+  static bool is_few(const Problem &p, const Shape &s, int64_t few) {
+    const bool by_bytes = s.size == 1 && s.vector == 1 && s.width < 5, in_groups = 2 * lanes(s) <= kAdding && !is_dear(p);
+    return !by_bytes && !in_groups && 2 * s.cells * s.turns >= few && 8 * (few / s.cells) * s.cells >= 7 * few;
+  }
   static LaunchConfig configure(const Problem &p, const Device &d) {
-    const Shape s = shape(p);
+    const int64_t resident = ReduceSplit::resident("reduce.tiles", p, d, 1), few = kFew.blocks * d.processors;
+    Shape s = shape(p, resident);
+    const bool is_few = ReduceTiles::is_few(p, s, few);
+    if (is_few) set_tiles(p, s, kFew);
     LaunchConfig c;
-    c.block = kThreads, c.vector = s.vector, c.lanes = int(lanes(s)), c.detail = int(s.each | s.at_once << 16);
+    c.block = kThreads, c.vector = s.vector, c.lanes = int(lanes(s));
+    c.detail = int(s.each | s.tiles << 12 | s.at_once << 16);
     c.shared_bytes = shared_bytes(p, s);
-    const int64_t resident = ReduceSplit::resident("reduce.tiles", p, d, 1);
-    if (s.cells < resident && s.turns > 1) c.split = parts(s, resident);
+    if (s.cells < resident && s.turns > 1) c.split = is_few ? std::min(few / s.cells, s.turns) : parts(p, s, resident);
     // A fifth is there where the compiler finds 48 registers: 7 x 512 x 28672 float16 82.5 us, without it 76; 401 x 300 x 831 int8 0.89 of the time.
-    limit_resident(c, d, 4);
+    limit_resident(c, d, is_few ? kFew.blocks : usual(p).blocks);
     c.grid = s.cells * c.split;
     int64_t outputs = 1;
     while (outputs < s.each * s.within && outputs < kThreads) outputs *= 2;
