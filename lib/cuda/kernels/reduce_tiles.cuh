@@ -528,8 +528,8 @@ struct ReduceTiles : TilesShape {
   }
   // Parts of a cell: as many as fill three quarters of one round of `resident` blocks, or more, or half of it where threads have little to do, for then
   // the next launch's blocks find room; else as many as let all be done in the fewest rounds, each as long as its tiles and one more. (Sums of 3 x 224
-  // x K x N, 120 MB, K of 180 to 800: of 42 problems 15 change, 0.76 to 0.96 of the time. 429 cells of 19 tiles, maxima of int8 777 x 300 x 429 over 2: six
-  // parts 87 us, one 51.)
+  // x K x N, 120 MB, K of 180 to 800: of 42 problems 17 changed, 14 to 0.77 to 0.98 of the time, three to 1.03 to 1.05. 429 cells of 19 tiles, maxima of int8
+  // 777 x 300 x 429 over 2: six parts 87 us, one 51.)
   static int64_t parts(const Problem &p, const Shape &s, int64_t resident) {
     const int64_t one = resident / s.cells, half = resident / 2 / s.cells;
     const auto fills = [&](int64_t parts, int64_t blocks) { return parts > 0 && 4 * parts * s.cells >= 3 * blocks; };
@@ -543,8 +543,8 @@ struct ReduceTiles : TilesShape {
   }
   // Whether two blocks a multiprocessor (kFew) do, whose parts are sooner put together than four's: of cells that come out even so, and something to do for
   // each. Not where instructions are what takes time: threads that read bytes of short rows one by one, or lie along a step in several groups, as those of
-  // products in rows of 7 (1.2 of the time), but of logsumexp. Of 139 sums, extrema, variances and positions of 4 to 400 MB (H200) that it is chosen for
-  // 0.68 to 1.05 of the time, but two small ones 1.1 and 1.2, logsumexp 0.68 to 0.83, others 0.96 in the mean.
+  // products in rows of 7 (1.2 of the time), but of logsumexp. Of 118 problems of 4 to 400 MB (H200) that it is chosen for logsumexp took 0.68 to 0.82 of the
+  // time, in one 1.0; sums, extrema, variances and positions 0.81 to 1.06, 0.96 in the mean, and one 1.19 (maxima of 16 MB of int8, 5 x 1000 x N).
   static bool is_few(const Problem &p, const Shape &s, int64_t few) {
     const bool by_bytes = s.size == 1 && s.vector == 1 && s.width < 5, in_groups = 2 * lanes(s) <= kAdding && !is_dear(p);
     return !by_bytes && !in_groups && 2 * s.cells * s.turns >= few && 8 * (few / s.cells) * s.cells >= 7 * few;
