@@ -901,6 +901,7 @@ TEST_CASE("rows: blocks of reduce.tiles fill the device, in as few rounds as the
   CHECK(blocks(DType::f16, {3, 154587, 108}, {0, 2}) == 528);    // not 604
   CHECK(blocks(DType::f16, {3, 224, 224, 430}, {1, 3}) == 224);  // room for those of the next launch
   CHECK(blocks(DType::i8, {3, 224, 448, 430}, {1, 3}) == 448);   // one round, though not all of it
+  CHECK(blocks(DType::i8, {5, 195, 80, 441}, {1, 3}) == 240);    // tiles of half as many bytes as there is room for
 }
 
 TEST_CASE("rows: a tile's rows begin in shared memory at the same of 16 or 128 bytes as in memory, and do not overlap") {

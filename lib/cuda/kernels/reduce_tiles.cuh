@@ -426,11 +426,13 @@ struct ReduceTiles : TilesShape {
   }
   // Of some outputs in a row, 240 pinned sums of 128 and 256 MB (2 to 64 outputs, 3 to 112 deep, 64 and 512 rows): rows of outputs that are no whole
   // vectors took 0.33 to 0.79 of the best other time (132); those that are 0.9 to 1.13. Steps that begin anywhere, 160 of 24 and 100 MB (2 to 30
-  // outputs, 5 and 31 deep, 99 and 2001 rows) and others: of 190 that it is chosen for 181 0.21 to 1.00, the others up to 1.22.
+  // outputs, 5 and 31 deep, 99 and 2001 rows) and others: of 190 that it is chosen for 181 0.21 to 1.00, the others up to 1.22. Random problems (H200): four
+  // of 5 to 39 MB in eight to twelve steps of rows that are no vectors 0.25 to 0.79, two of 46 MB in rows of 64 and 192 bytes 0.67 and 0.75, and 5 x 195 x 80 x
+  // 441 int8, whose tiles have 7.6 KB, 0.22; a small one 1.04.
   static bool suits_within(const Problem &p, const Shape &s) {
-    const int64_t bytes = s.within * s.size;
-    const bool fits = bytes % 16 != 0 ? bytes < 128 : bytes <= 32 && p.kept() <= 2048;
-    return fits && s.steps >= 16 && tile_bytes(s) >= kRoom / 2 && p.bytes() >= (appends(p) ? 8 : 2) << 20;
+    const int64_t row = s.within * s.size, bytes = p.bytes();
+    const bool vectors = row % 16 == 0, fits = vectors ? row <= (bytes >= 28 << 20 ? 192 : 32) && p.kept() <= 2048 : row < 128;
+    return fits && s.steps >= (vectors ? 16 : 8) && tile_bytes(s) >= kRoom * 7 / 16 && bytes >= (appends(p) ? 8 : 2) << 20;
   }
   // Short rows, which other rows read an element at a time, of many steps and a tile that is not small. Not whole vectors, but
   // single ones of much: these others read as fast. Of the 102 random problems (H100) that it is chosen for it was faster in 86, 0.24 to 1.33
