@@ -558,6 +558,10 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
   CHECK(row(DType::i8, {1024, 65536}, {65536, 1}, 0) == "scan.turned");
   CHECK(row(DType::f32, {1000000, 16}, {16, 1}, 1) == "scan.copied");     // short ones
   CHECK(row(DType::i8, {16, 10, 80, 130, 7}, {7, 14560, 145600, 112, 1}, 1) != "scan.copied");  // out's neighbours lie side by side
+  // lines that lie in another order: shorter than two sectors, and longer
+  CHECK(row(DType::f16, {5, 2, 3, 128, 632, 9}, {1, 5760, 7280640, 45, 11520, 5}, 0) == "scan.copied");
+  CHECK(row(DType::f32, {14, 2, 2432, 391}, {1, 13312768, 5474, 14}, 0) == "scan.copied");
+  CHECK(row(DType::f32, {32, 2, 2432, 391}, {1, 30429184, 12512, 32}, 0) != "scan.copied");
   // gaps, after which lines begin anywhere
   CHECK(row(DType::i32, {496, 12, 6}, {1, 496, 5953}, 0) == "scan.cluster");
   CHECK(row(DType::i32, {496, 12, 6}, {1, 496, 5953}, 0, 8) == "scan.lines");
