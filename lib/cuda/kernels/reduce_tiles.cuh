@@ -547,14 +547,14 @@ struct ReduceTiles : TilesShape {
   // each. Not where instructions are what takes time: threads that read bytes of short rows one by one, or lie along a step in several groups, as those of
   // products in rows of 7 (1.2 of the time), but of logsumexp. Of 118 problems of 4 to 400 MB (H200) that it is chosen for logsumexp took 0.68 to 0.82 of the
   // time, in one 1.0; sums, extrema, variances and positions 0.81 to 1.06, 0.96 in the mean, and one 1.19 (maxima of 16 MB of int8, 5 x 1000 x N).
-  static bool is_few(const Problem &p, const Shape &s, int64_t few) {
+  static bool suits_few(const Problem &p, const Shape &s, int64_t few) {
     const bool by_bytes = s.size == 1 && s.vector == 1 && s.width < 5, in_groups = 2 * lanes(s) <= kAdding && !is_dear(p);
     return !by_bytes && !in_groups && 2 * s.cells * s.turns >= few && 8 * (few / s.cells) * s.cells >= 7 * few;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const int64_t resident = ReduceSplit::resident("reduce.tiles", p, d, 1), few = kFew.blocks * d.processors;
     Shape s = shape(p, resident);
-    const bool is_few = ReduceTiles::is_few(p, s, few);
+    const bool is_few = suits_few(p, s, few);
     if (is_few) set_tiles(p, s, kFew);
     LaunchConfig c;
     c.block = kThreads, c.vector = s.vector, c.lanes = int(lanes(s));
