@@ -74,11 +74,10 @@ TEST_CASE("cuda: floats of 8 bits, sums, extrema and running sums of many", "[cu
   for (const tcu_dtype_t d : both) {
     INFO(tcu_dtype_name(d));
     std::vector<unsigned char> bytes(static_cast<size_t>(n));
-    double value = 3;
-    for (int64_t i = 0; i < block; ++i) {  // nearly as much below 0 as above, so that every sum is less than 2^24
-      value = i % 2 ? -value : double(support::pick(rng, -4, 4));
-      encode(d, &bytes[size_t(i)], i > 0 ? value : 3);
-    }
+    // As much below 0 as above, far from each other, and 3 beside it: every sum is less than 2^24, and of no piece of a block, nor of all, is it surely 0.
+    for (int64_t i = 0; i < block; ++i)
+      encode(d, &bytes[size_t(i)], i < block / 2 ? double(support::pick(rng, -4, 4)) : -decode(d, &bytes[size_t(i - block / 2)]));
+    encode(d, &bytes[0], 3), encode(d, &bytes[size_t(block / 2)], 0);
     for (int64_t i = block; i < n; i += block) std::memcpy(&bytes[size_t(i)], bytes.data(), size_t(std::min(block, n - i)));
     const int64_t at = support::pick(rng, block, n - 1);  // one larger than all others
     encode(d, &bytes[size_t(at)], 7);
