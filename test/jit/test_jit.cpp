@@ -893,6 +893,9 @@ TEST_CASE("rows: blocks of reduce.tiles fill the device, in as few rounds as the
     const Problem p = call.tensor(d, kept).tensor(d, extents).expr({Node::input(0)}).reduce(ReduceOp::max, dims);
     const Kernel &k = *choose(cuda::registry(), p, card());
     CHECK(std::string(k.name) == "reduce.tiles");
+    Device less = card();
+    less.shared_bytes = 99 << 10;
+    CHECK((k.configure(p, less).detail >> 12 & 0xf) == 2);  // two tiles at a time, where there may be no room for more
     return k.configure(p, card());
   };
   const auto split = [&](DType d, const Sizes &extents, std::initializer_list<int> dims) { return configured(d, extents, dims).split; };

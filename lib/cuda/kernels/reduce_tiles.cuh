@@ -554,7 +554,7 @@ struct ReduceTiles : TilesShape {
   static LaunchConfig configure(const Problem &p, const Device &d) {
     const int64_t resident = ReduceSplit::resident("reduce.tiles", p, d, 1), few = kFew.blocks * d.processors;
     Shape s = shape(p, resident);
-    const bool is_few = suits_few(p, s, few);
+    const bool is_few = d.shared_bytes >= kRoomOfAll && suits_few(p, s, few);
     if (is_few) set_tiles(p, s, kFew);
     LaunchConfig c;
     c.block = kThreads, c.vector = s.vector, c.lanes = int(lanes(s));
