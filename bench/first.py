@@ -60,9 +60,9 @@ PARTS = {("_cold", "call"): "fused_call_cold", ("_warm", "call"): "fused_call_wa
 
 
 def caches(folder):
-    """Compiled code of every program in this folder. JAX by itself keeps nothing."""
-    return {"TCUOPS_CACHE": folder, "CUPY_CACHE_DIR": folder, "TORCHINDUCTOR_CACHE_DIR": folder, "TRITON_CACHE_DIR": folder,
-            "JAX_COMPILATION_CACHE_DIR": folder, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
+    """Compiled code of every program in this folder, and what NVRTC itself leaves to the driver's cache. JAX by itself keeps nothing."""
+    return {"TCUOPS_CACHE": folder, "CUDA_CACHE_PATH": folder, "CUPY_CACHE_DIR": folder, "TORCHINDUCTOR_CACHE_DIR": folder,
+            "TRITON_CACHE_DIR": folder, "JAX_COMPILATION_CACHE_DIR": folder, "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
 
 
 def us_to_result(command, answer, environment):
