@@ -27,7 +27,8 @@ struct ShipMap {
   }
   template <int V, unsigned kOnce>
   void general() const {
-    add<broadcast_general, V, kOnce>("broadcast_general");
+    add<broadcast_general, V, kOnce, true>("broadcast_general");
+    if constexpr (V > 1) add<broadcast_general, V, kOnce, false>("broadcast_general");
   }
   template <unsigned kOnce, unsigned kStays>
   void periodic() const {

@@ -80,7 +80,7 @@ struct AnyOp<In, T, Result, 2> {
 template <class In, class T, class Result, int n>
 void ship_any(ShippedTable &t) {
   const auto add = [&](Op op) {
-    add_map<broadcast_general, AnyOp<In, T, Result, n>, Result, stored_t<In, Result>, int32_t, 1, 0u>(t, "broadcast_general", op_of(op), int(op));
+    add_map<broadcast_general, AnyOp<In, T, Result, n>, Result, stored_t<In, Result>, int32_t, 1, 0u, true>(t, "broadcast_general", op_of(op), int(op));
   };
   enum { Any = 0, Real = 0, Integral = 1 };
 #define TCU_ANY_CASE(id, name, arity, domain, result, ...) \

@@ -11,7 +11,7 @@
 #if defined(TCU_KERNELS)
 namespace tcu::cuda {
 
-template <class Map, class Acc, class Out, class Index, int V, unsigned kOnce>
+template <class Map, class Acc, class Out, class Index, int V, unsigned kOnce, bool kPlain>
 struct broadcast_general {
   using Elements = Pack<V, typename Map::Inputs, kOnce>;
   static constexpr int N = Map::Inputs::size;
@@ -40,8 +40,8 @@ struct broadcast_general {
       Offsets<N, Index> o;
       const Index element = place(p, at, o);
       await_turn();
-      load_pack<V, false, false, kOnce>(x, p, o, 0, element, 0);  // first: behind a question the compiler would wait for the others
-      load_pack<V, false, false, ~kOnce>(x, p, o, 0, element, unsigned(p.detail));
+      load_pack<V, kPlain, false, kOnce>(x, p, o, 0, element, 0);  // first: behind a question the compiler would wait for the others
+      load_pack<V, kPlain, false, ~kOnce>(x, p, o, 0, element, unsigned(p.detail));
       put_pack<Map, Acc, Out>(p, x, o.out + element * Index(p.mode[0].out));
     }
   }
@@ -88,7 +88,7 @@ struct BroadcastGeneral {
     return c;
   }
   static Instance instance(const Problem &p, const LaunchConfig &c) {
-    return make_instance(p, "broadcast_general", {std::to_string(c.vector), bits_text(once(p, c.vector))});
+    return make_instance(p, "broadcast_general", {std::to_string(c.vector), bits_text(once(p, c.vector)), c.detail == 0 ? "true" : "false"});
   }
 };
 
