@@ -17,9 +17,11 @@ double work_of(Op op, int operand_bytes) {
 
 namespace {
 
-const char *params_text(ParamSize size) {
+std::string params_text(const Instance &f) {
   constexpr const char *names[] = {"ParamsSmall", "ParamsMedium", "ParamsLarge"};
-  return names[int(size)];
+  const std::string name = names[int(f.size)];
+  if (f.n_kept == Instance::kAny) return name;
+  return "OfModes<" + name + ", " + std::to_string(f.n_kept) + ", " + std::to_string(f.n_folded) + ">";
 }
 
 std::string value(int i) { return "v" + std::to_string(i); }
@@ -119,7 +121,7 @@ std::string map_text(const Instance &f) {
 std::string name_of(const Instance &f) {
   // The text of the map says which dtypes its inputs have and what is done with them, in one spelling.
   const TypedExpr map = f.map();
-  std::string name = std::string(f.body) + "<" + f.arguments + ">(" + params_text(f.size) + ") ";
+  std::string name = std::string(f.body) + "<" + f.arguments + ">(" + params_text(f) + ") ";
   for (int i = 0; i < f.n_inputs; ++i) name += std::string(info(f.in[i]).enum_name) + " ";
   for (const Step &s : map.steps) {
     switch (s.kind) {
@@ -147,9 +149,10 @@ std::string source_of(const Instance &f) {
          "#include \"core/functors.h\"\n"
          "namespace tcu::cuda {\n" + map +
          "using Body = " + body + ";\n"
+         "using Call = " + params_text(f) + ";\n"
          "}\n"
          "extern \"C\" __global__ void __launch_bounds__(tcu::cuda::most_threads<tcu::cuda::Body>(), tcu::cuda::Body::kResident)\n"
-         "kernel(const __grid_constant__ tcu::cuda::" + params_text(f.size) + " p) {\n"
+         "kernel(const __grid_constant__ tcu::cuda::Call p) {\n"
          "  tcu::cuda::begin_in_turn<tcu::cuda::Body>(p);\n"
          "  tcu::cuda::Body::run(p);\n"
          "}\n"

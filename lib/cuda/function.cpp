@@ -23,6 +23,7 @@ struct InstanceHash {
     QuickHash h;
     h.add_text(f.body), h.add_text(f.arguments);
     h.add(uint64_t(f.size) | uint64_t(f.n_inputs) << 8 | uint64_t(f.more[0]) << 16 | uint64_t(f.more[1]) << 24 | uint64_t(f.more[2]) << 32);
+    h.add(uint64_t(f.n_kept) << 32 | uint64_t(f.n_folded));
     h.add_text({reinterpret_cast<const char *>(f.in), size_t(f.n_inputs) * sizeof f.in[0]});
     h.add(f.expr->hash());
     return h.value();
@@ -31,7 +32,9 @@ struct InstanceHash {
 Shipped known(const Instance &f) {
   auto &cache = kept<LruCache<Instance, std::optional<Shipped>, InstanceHash>>();
   if (const auto found = cache.find(f)) return *found;
-  return *cache.insert(f, shipped(name_of(f)));
+  Instance any = f;
+  any.n_kept = Instance::kAny, any.n_folded = 0;
+  return *cache.insert(f, shipped(name_of(any)));
 }
 
 // What launches may ask for: all of a block's shared memory; clusters of any size that the device has.
@@ -85,7 +88,8 @@ Function make(const Instance &f, int ordinal, Allowed allowed) {
 }  // namespace
 
 bool Instance::operator==(const Instance &o) const {
-  return body == o.body && arguments == o.arguments && size == o.size && n_more == o.n_more && n_inputs == o.n_inputs &&
+  return body == o.body && arguments == o.arguments && size == o.size && n_kept == o.n_kept && n_folded == o.n_folded &&
+         n_more == o.n_more && n_inputs == o.n_inputs &&
          std::equal(more, more + n_more, o.more) && std::equal(in, in + n_inputs, o.in) && *expr == *o.expr;
 }
 

@@ -23,6 +23,9 @@ struct Instance {
   int n_inputs = 0;
   DType more[kMaxResults - 1] = {};  // of a map with several results, those beside the first
   int n_more = 0;
+  int n_kept = kAny, n_folded = 0;  // modes; kAny: any numbers of them, as shipped functions take
+
+  static constexpr int kAny = -1;
 
   TypedExpr map() const { return infer(*expr, in, n_inputs); }
   bool operator==(const Instance &) const;  // part by part: what has one name may differ, by tapes that come to the same

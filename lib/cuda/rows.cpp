@@ -148,6 +148,8 @@ Instance make_instance(const Problem &p, const char *body, std::initializer_list
   f.n_inputs = p.n_inputs;
   if (p.family == Family::broadcast) f.n_more = p.n_more, std::copy_n(p.more, p.n_more, f.more);
   std::copy_n(p.in, p.n_inputs, f.in);
+  // With 64-bit indices there are no registers for what is known then (broadcast.dense, 65537 x 32771 float16: 1.33 of the time).
+  if (p.index_bits == 32) f.n_kept = p.modes.n_of(Role::K), f.n_folded = p.modes.size() - f.n_kept;
   return f;
 }
 

@@ -363,6 +363,23 @@ TEST_CASE("jit: functions differ by what their results are and by how these are 
   CHECK(sources.size() == 10);
 }
 
+TEST_CASE("jit: functions differ by how many modes there are, and by whether an input is read one by one") {
+  const auto source = [](const Sizes &shape, const Sizes &in, const Sizes &strides) {
+    Call call;
+    call.tensor(DType::f32, shape);
+    strides.empty() ? call.tensor(DType::f32, in) : call.tensor(DType::f32, in, strides);
+    const std::vector<Task> rows = tasks_of(call.tensor(DType::f32, shape).expr(support::sum_of_inputs(2)).map());
+    return std::find_if(rows.begin(), rows.end(), [](const Task &row) { return row.row == "broadcast.general"; })->source;
+  };
+  const std::string plain = source({64, 100}, {64, 1}, {}), larger = source({128, 30}, {128, 1}, {}), three = source({64, 10, 20}, {64, 1, 20}, {});
+  const std::string apart = source({64, 100}, {64, 100}, {1, 65});
+  CHECK(plain == larger);
+  CHECK(plain.find("OfModes<ParamsSmall, 2, 0>") != std::string::npos);
+  CHECK(three.find("OfModes<ParamsSmall, 3, 0>") != std::string::npos);
+  CHECK(plain.find(", true>;") != std::string::npos);
+  CHECK(apart.find(", false>;") != std::string::npos);
+}
+
 TEST_CASE("jit: the pointers of a third and fourth result count for the size of the parameters") {
   const auto size = [](int n_inputs, int n_results) {
     Call call;

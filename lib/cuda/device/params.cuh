@@ -117,6 +117,18 @@ struct Params {
 using ParamsSmall = Params<4, 8, 4>;
 using ParamsMedium = Params<16, 8, 64>;
 using ParamsLarge = Params<16, 64, 256>;
+// The same to a function that is compiled for so many modes: what it asks of them is answered then, and the compiler has the less to do.
+template <class P, int kKept, int kFolded>
+struct OfModes : P {
+  static constexpr int32_t n_kept = kKept, n_folded = kFolded;  // hide P's, which say the same
+};
+template <class P> inline constexpr bool knows_modes = false;
+template <class P, int kKept, int kFolded> inline constexpr bool knows_modes<OfModes<P, kKept, kFolded>> = true;
+// And where a shipped function has found out.
+template <int kKept, int kFolded, class P>
+TCU_FN const OfModes<P, kKept, kFolded> &of_modes(const P &p) {
+  return static_cast<const OfModes<P, kKept, kFolded> &>(p);  // which has nothing of its own
+}
 static_assert(sizeof(ParamsMedium) < 4096 && sizeof(ParamsLarge) < 32764);
 
 }  // namespace tcu::cuda
