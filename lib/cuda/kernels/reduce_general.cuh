@@ -48,6 +48,8 @@ struct reduce_general {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
+    if constexpr (!knows_modes<P>)  // fewer steps where there is one mode of either kind, as in most small sums
+      if (p.n_kept == 1 && p.n_folded == 1) return run(of_modes<1, 1>(p));
     TCU_SHARED(State, shared, 32);
     const int lanes = p.lanes, groups = quotient(int(blockDim.x), lanes);
     const int group = quotient(int(threadIdx.x), lanes), lane = remainder(int(threadIdx.x), lanes);

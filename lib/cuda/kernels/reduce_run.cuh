@@ -14,8 +14,9 @@ struct reduce_run : reduce_rows<Map, Op, Acc, Out, Index, kOnce, true> {
   using AwaitsTurn = reduce_run;
 
   template <class P>
-  TCU_DEVICE static void run(const P &p) {
+  TCU_DEVICE static void run(const P &params) {
     TCU_SHARED(State, shared, 32);
+    const auto &p = of_modes<0, 1>(params);
     const Index part = blockIdx.x;
     const Offsets<Rows::N, Index> o = {};
     Rows::look_ahead(p, o, part, Index(p.folded) / Rows::V, int(threadIdx.x), kThreads);

@@ -242,7 +242,12 @@ struct reduce_tcu_segmented {
 
   template <class P>
   TCU_DEVICE static void run(const P &p) {
-    if (p.detail >= 0) return tiles(p);
+    if (p.detail >= 0) {
+      // Nearly always there is one mode of either kind: then where a segment lies is no loop, between a load and the next.
+      if constexpr (!knows_modes<P>)
+        if (p.n_kept == 1) return tiles(of_modes<1, 1>(p));
+      return tiles(p);
+    }
     for_groups<F, Out, kWeighted + 1, Index>(p, [&](const Offsets<kWeighted + 1, Index> &o, Index part, int lane, int lanes) {
       return share(p, segment(p, o.in[0]), part, lane, lanes);
     });
