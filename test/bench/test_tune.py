@@ -44,5 +44,20 @@ class Slow(unittest.TestCase):
         self.assertIn(f"{len(much)} problems", last)
 
 
+class Again(unittest.TestCase):
+    def test_the_shorter_time_of_each_kernel_counts(self):
+        def rows(*us):
+            return [{"case": "a", "dtype": "f32", "expr": "sum(a)", "shape": [3], "dims": [1], "correct": True, "kernel": kernel, "us": t} |
+                    ({"pinned": True} if pinned else {}) for (kernel, pinned), t in zip((("x", False), ("y", True), ("z", True)), us)]
+
+        first = rows(10.0, 9.0, None)
+        self.assertGreater(tune.judge(first)["gain"], tune.AGAIN)
+        both = tune.judge(tune.sooner(first, rows(8.5, 9.2, 1.0)))
+        self.assertEqual((both["us"], both["best"], both["gain"], both["pinned"]), (8.5, "x", 1.0, {"x": 8.5, "y": 9.0}))
+        self.assertEqual(tune.judge(tune.sooner(first, []))["us"], 10.0)  # no time was left
+        wrong = [r | {"correct": False} for r in rows(1.0, 1.0, 1.0)]
+        self.assertEqual(tune.judge(tune.sooner(first, wrong))["us"], 10.0)
+
+
 if __name__ == "__main__":
     unittest.main()
