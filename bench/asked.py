@@ -13,7 +13,8 @@ ASKED = {"reduce": ((256 << 20, 0.95), (64 << 20, 0.90), (16 << 20, 0.85)), "bro
 ASKED |= {"segmented_reduce": ASKED["reduce"], "segmented_scan": ASKED["scan"]}
 SCAN_OF_16_BITS = 0.92
 SHORT = {"tiny_d1": 1.6, "10x100_d1": 1.6, "10x100_d2": 1.6, "full_2^20": 2.8}  # microseconds inside a graph, float32
-FUSED = {"fused_call_cold": ("the first of a process, compiled by NVRTC", "60 ms"), "fused_next_cold": ("the next such", "60 ms"),
+FUSED = {"fused_call_cold": ("the first of a process, off its tape", "60 ms"), "fused_next_cold": ("the next such", "60 ms"),
+         "fused_ready_cold": ("from the first until NVRTC has compiled it", "60 ms"), "fused_next_ready_cold": ("from the next", "60 ms"),
          "fused_call_warm": ("the first, from the disk", "1 ms"), "fused_next_warm": ("the next, from the disk", "1 ms")}  # first.py's rows
 BESIDE_LAUNCH = 1.0  # microseconds of a call of the host's, beyond a launch alone
 ENOUGH = 1.05  # the planner's time over that of the best row, up to which it is right (bench/tune)

@@ -55,8 +55,9 @@ PROGRAMS = {
             ("numpy", "first_fused", "fused", False, ["python3", "-c", NUMPY_FUSED])],
 }
 # What `tcu_first cuda parts` measures itself (runner/first.c) -> the case; functions in memory know no folder.
-PARTS = {("_cold", "call"): "fused_call_cold", ("_warm", "call"): "fused_call_warm", ("_cold", "next"): "fused_next_cold",
-         ("_warm", "next"): "fused_next_warm", ("_warm", "size"): "fused_call_other_size", ("_warm", "again"): "fused_call_again"}
+PARTS = {("_cold", "call"): "fused_call_cold", ("_cold", "ready"): "fused_ready_cold", ("_warm", "call"): "fused_call_warm",
+         ("_cold", "next"): "fused_next_cold", ("_cold", "next_ready"): "fused_next_ready_cold", ("_warm", "next"): "fused_next_warm",
+         ("_warm", "size"): "fused_call_other_size", ("_warm", "again"): "fused_call_again"}
 
 
 def caches(folder):

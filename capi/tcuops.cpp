@@ -26,7 +26,7 @@ ReduceOp reduce_op(tcu_reduce_op_t op) {
 void run(tcu_context_t context, const Problem &problem, const Call &call, const tcu_options_t &o, const void *offsets = nullptr,
          const SegmentFlags *flags = nullptr) {
   Planner &p = planner(context);
-  const Made plan = p.plan(problem, o.kernel);
+  const Made plan = p.plan_now(problem, o.kernel, o.stream);
   Execution e = execution(*plan, *problem.expr, o);
   e.at.out = call.request.out.data;
   for (int i = 0; i < problem.n_inputs; ++i) e.at.in[i] = call.inputs[i].data;

@@ -245,7 +245,8 @@ inline void check_result(const tensors::Tensor &t, const Tape &tape, const std::
 }
 
 // One random expression; `elements`, at most, of the output.
-inline void check_one(Rng &rng, tcu_context_t context, int64_t elements) {
+// `also`: a kernel that must give the same bits, if it takes the problem; whether it did.
+inline bool check_one(Rng &rng, tcu_context_t context, int64_t elements, const char *also = nullptr) {
   const tcu_dtype_t types[] = {TCU_FLOAT32, TCU_FLOAT32, TCU_FLOAT64, TCU_FLOAT16, TCU_BFLOAT16, TCU_INT32, TCU_INT64, TCU_BOOL};
   const int n = int(chance(rng, 10) ? TCU_MAX_INPUTS : chance(rng, 20) ? pick(rng, 7, TCU_MAX_INPUTS) : pick(rng, 1, 6));
   const Tape tape = random_tape(rng, n, int(chance(rng, 15) ? pick(rng, 16, 64) : pick(rng, 1, 16)));
@@ -332,6 +333,19 @@ inline void check_one(Rng &rng, tcu_context_t context, int64_t elements) {
     INFO("result " << i + 2);
     check_result(more[i]->tensor, more[i]->tape, expected_more[i]);
   }
+  if (!also) return false;
+
+  std::vector<tensors::Tensor *> results{&out};
+  for (const auto &r : more) results.push_back(&r->tensor);
+  std::vector<std::vector<unsigned char>> chosen;
+  for (tensors::Tensor *r : results) chosen.push_back(r->download()), r->upload();
+  options.kernel = also;
+  const tcu_status_t pinned = tcu_map(context, &o, expr.get(), n, views.data(), &options);
+  if (pinned == TCU_ERROR_KERNEL) return false;
+  INFO(also << ": " << tcu_last_error());
+  REQUIRE(std::string(tcu_status_name(pinned)) == "TCU_OK");
+  for (size_t i = 0; i < results.size(); ++i) REQUIRE((results[i]->download() == chosen[i]));
+  return true;
 }
 
 }  // namespace expressions

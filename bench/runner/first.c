@@ -2,7 +2,9 @@
  *   sum     of 2^20 float32
  *   fused   tanh(x .* w .+ b) with x (1024,1024), a function that the library does not bring along: its last element
  *   parts   the same in a process that has done a sum; then what calls cost their thread, a line each: a name and microseconds
- *             call   the first of that function        next    the first of another: what opening a compiler takes is gone
+ *             call   the first of that function: off its tape, if it has to be compiled
+ *             ready  from there until it is compiled
+ *             next, next_ready                         the same of another: what opening a compiler takes is gone
  *             size   a known function, another size    again   a known call: its plan is there */
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
@@ -67,21 +69,34 @@ static tcu_expr_t expression(tcu_op_t f) {
   must(tcu_expr_create(&made, nodes, sizeof nodes / sizeof *nodes));
   return made;
 }
-static void apply(const Operands *o, tcu_expr_t f, int64_t columns) {
+/* plan: null to call it, else where to put the plan of it. */
+static void apply(const Operands *o, tcu_expr_t f, int64_t columns, tcu_plan_t *plan) {
   const int64_t extents[] = {N, columns};
   const tcu_tensor_t y = {o->y, extents, NULL, TCU_FLOAT32, 2};
   const tcu_tensor_t in[] = {
       {o->x, extents, NULL, TCU_FLOAT32, 2}, {o->w, extents, NULL, TCU_FLOAT32, 1}, {o->b, extents, NULL, TCU_FLOAT32, 1}};
-  must(tcu_map(o->context, &y, f, 3, in, NULL));
+  must(plan ? tcu_plan_map(plan, o->context, &y, f, 3, in, NULL) : tcu_map(o->context, &y, f, 3, in, NULL));
+}
+static double now_us(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec * 1e6 + (double)now.tv_nsec * 1e-3;
 }
 /* How long the call keeps its thread; nothing is queued before it. */
 static double apply_us(const Operands *o, tcu_expr_t f, int64_t columns) {
-  struct timespec from, to;
   must(tcu_synchronize(o->context, NULL));
-  clock_gettime(CLOCK_MONOTONIC, &from);
-  apply(o, f, columns);
-  clock_gettime(CLOCK_MONOTONIC, &to);
-  return (double)(to.tv_sec - from.tv_sec) * 1e6 + (double)(to.tv_nsec - from.tv_nsec) * 1e-3;
+  const double from = now_us();
+  apply(o, f, columns, NULL);
+  return now_us() - from;
+}
+/* The first call, and how long it is from there until a plan, which waits for the compiler, can be had. */
+static void first_us(const Operands *o, tcu_expr_t f, double *call, double *ready) {
+  tcu_plan_t plan;
+  const double from = now_us();
+  *call = apply_us(o, f, N);
+  apply(o, f, N, &plan);
+  *ready = now_us() - from;
+  must(tcu_plan_destroy(plan));
 }
 static void print_last(const Operands *o) {
   float last = 0;
@@ -101,7 +116,7 @@ static void sum(tcu_context_t context) {
 static void fused(tcu_context_t context) {
   const Operands o = operands(context);
   tcu_expr_t f = expression(TCU_OP_TANH);
-  apply(&o, f, N);
+  apply(&o, f, N, NULL);
   print_last(&o);
   tcu_expr_destroy(f);
   release(&o);
@@ -110,9 +125,11 @@ static void parts(tcu_context_t context) {
   sum_of(context);
   const Operands o = operands(context);
   tcu_expr_t f = expression(TCU_OP_TANH), next = expression(TCU_OP_SIGMOID);
-  const double call_us = apply_us(&o, f, N);
+  double call_us, ready_us, next_us, next_ready_us;
+  first_us(&o, f, &call_us, &ready_us);
   print_last(&o);
-  printf("call %.3f\nnext %.3f\n", call_us, apply_us(&o, next, N));
+  first_us(&o, next, &next_us, &next_ready_us);
+  printf("call %.3f\nready %.3f\nnext %.3f\nnext_ready %.3f\n", call_us, ready_us, next_us, next_ready_us);
   double size_us[CALLS], again_us[CALLS];
   for (int i = 0; i < CALLS; ++i) size_us[i] = apply_us(&o, f, N - 1 - i), again_us[i] = apply_us(&o, f, N);
   qsort(size_us, CALLS, sizeof *size_us, ascending);

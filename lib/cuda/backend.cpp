@@ -101,6 +101,10 @@ class CudaBackend final : public Backend {
     check(cudaStreamSynchronize(stream_of(stream)), "waiting for a stream");
   }
 
+  bool is_recording(void *stream) override {
+    const OnDevice guard(device_.ordinal);
+    return is_capturing(stream_of(stream));
+  }
   void *stream_create() override {
     const AnyTime guard(device_.ordinal);
     cudaStream_t stream = nullptr;

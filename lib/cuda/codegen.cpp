@@ -18,7 +18,7 @@ double work_of(Op op, int operand_bytes) {
 namespace {
 
 std::string params_text(const Instance &f) {
-  constexpr const char *names[] = {"ParamsSmall", "ParamsMedium", "ParamsLarge"};
+  constexpr const char *names[] = {"ParamsSmall", "ParamsMedium", "ParamsLarge", "ParamsTape"};
   const std::string name = names[int(f.size)];
   if (f.n_kept == Instance::kAny) return name;
   return "OfModes<" + name + ", " + std::to_string(f.n_kept) + ", " + std::to_string(f.n_folded) + ">";

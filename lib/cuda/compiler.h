@@ -19,6 +19,8 @@ std::string code_key(const Target &target);
 // compiler would better: what is to be added to the key of that, its architecture and the compiler's version.
 // Fails with Code::library where there is no compiler.
 std::string substitute_key(const Target &target);
+// Opens it, if it is there.
+void open_compiler();
 // The code of `source`. Fails with Code::library without a compiler and with Code::internal, and its words, if the source
 // does not compile.
 std::string compile_source(const std::string &source, const Target &target);

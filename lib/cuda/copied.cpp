@@ -19,9 +19,10 @@ constexpr int kAll = -1;
 const Halves &halves(const Plan &plan) { return *static_cast<const Halves *>(plan.prepared.get()); }
 
 const Kernel &row_of(const Problem &p, const Device &d) { return *choose(registry(), p, d); }
-std::shared_ptr<const void> planned(const Problem &copy, const Problem &rest, int input, Backend &backend) {
-  const auto on_its_row = [&](const Problem &p) { return plan_on(row_of(p, backend.device()), p, backend); };
-  return std::make_shared<const Halves>(Halves{on_its_row(copy), on_its_row(rest), input});
+std::shared_ptr<const void> planned(const Problem &copy, const Problem &rest, int input, Backend &backend, bool now = false) {
+  const auto on_its_row = [&](const Problem &p) { return plan_on(row_of(p, backend.device()), p, backend, now); };
+  const Halves made{on_its_row(copy), on_its_row(rest), input};
+  return made.copy && made.rest ? std::make_shared<const Halves>(made) : nullptr;
 }
 // What both launches ask for, one after the other: the first, a map, needs at most some memory that is zero, and leaves it so.
 LaunchConfig configured(const Problem &map, const Problem &rest, const Device &d) {
@@ -98,9 +99,13 @@ LaunchConfig BroadcastCopied::configure(const Problem &p, const Device &d) {
   const int k = to_copy(p);
   return configured(as_copy_to_out(p, k), as_map_of_out(p, k), d);
 }
-std::shared_ptr<const void> BroadcastCopied::prepare(const Problem &p, const LaunchConfig &, Backend &backend) {
+namespace {
+std::shared_ptr<const void> plan_map(const Problem &p, Backend &backend, bool now) {
   const int k = to_copy(p);
-  return planned(as_copy_to_out(p, k), as_map_of_out(p, k), k - 1, backend);
+  return planned(as_copy_to_out(p, k), as_map_of_out(p, k), k - 1, backend, now);
 }
+}  // namespace
+std::shared_ptr<const void> BroadcastCopied::prepare(const Problem &p, const LaunchConfig &, Backend &backend) { return plan_map(p, backend, false); }
+std::shared_ptr<const void> BroadcastCopied::prepare_now(const Problem &p, const LaunchConfig &, Backend &backend) { return plan_map(p, backend, true); }
 
 }  // namespace tcu::cuda::rows

@@ -24,6 +24,7 @@ struct BroadcastCopied : Copied {
   static bool suits(const Problem &p, const Device &d);
   static LaunchConfig configure(const Problem &p, const Device &d);
   static std::shared_ptr<const void> prepare(const Problem &p, const LaunchConfig &config, Backend &backend);
+  static std::shared_ptr<const void> prepare_now(const Problem &p, const LaunchConfig &config, Backend &backend);
 };
 
 }  // namespace tcu::cuda::rows

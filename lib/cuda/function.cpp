@@ -64,13 +64,14 @@ int driver_version() {
   return version;
 }
 
-Function make(const Instance &f, int ordinal, Allowed allowed) {
+Function make(const Instance &f, int ordinal, Allowed allowed, bool now) {
   const OnDevice guard(ordinal);
   const Shipped shipped = known(f);
   Function made;
   made.ordinal = ordinal;
   made.handle = shipped.handle, made.selector = shipped.selector;
-  if (!made.handle) made.handle = compile(f, ordinal), made.compiled = true;
+  if (!made.handle) made.handle = (now ? compile_beside : compile)(f, ordinal), made.compiled = true;
+  if (!made.handle) return made;
   const RelaxedCapture relaxed;  // the runtime may load the function's code now
   cudaFuncAttributes attributes;
   check(cudaFuncGetAttributes(&attributes, made.handle), "loading a kernel");
@@ -95,11 +96,12 @@ bool Instance::operator==(const Instance &o) const {
 
 bool is_shipped(const Instance &f) { return known(f).handle != nullptr; }
 
-Function resolve(const Instance &f, int ordinal, const LaunchConfig &config) {
+Function resolve(const Instance &f, int ordinal, const LaunchConfig &config, bool now) {
   auto &cache = kept<LruCache<OnOne<Instance>, Function, OnOneHash>>();
   const OnOne<const Instance &> asked{f, ordinal, {config.shared_bytes > 0, config.cluster > 1}};
   if (const Function found = cache.find(asked); found.handle) return found;
-  return cache.insert({f, ordinal, asked.allowed}, make(f, ordinal, asked.allowed));
+  const Function made = make(f, ordinal, asked.allowed, now);
+  return made.handle ? cache.insert({f, ordinal, asked.allowed}, made) : made;
 }
 
 }  // namespace tcu::cuda

@@ -11,8 +11,8 @@
 
 namespace tcu::cuda {
 
-// Which Params (device/params.cuh) the function takes by value.
-enum class ParamSize { small, medium, large };
+// Which Params (device/params.cuh; tape: kernels/broadcast_tape.cuh) the function takes by value.
+enum class ParamSize { small, medium, large, tape };
 
 struct Instance {
   std::string_view body;  // a function template of that name in kernels/<body>.cuh, first template argument Map
@@ -58,10 +58,12 @@ struct Function {
 // Compiles source for the current device, through the memory and the disk cache; fails with Code::library without NVRTC
 // (jit.cpp).
 const void *compile(const Instance &f, int ordinal);
+// The same for those that do not wait: null while a thread of its own compiles, or if it could not (compile says why).
+const void *compile_beside(const Instance &f, int ordinal);
 // function.cpp keeps what it has answered: a known instance is not named again, nor is the runtime asked for it.
 bool is_shipped(const Instance &f);
-// shipped, or compiled: the one place that decides. config: what launches will ask for.
-Function resolve(const Instance &f, int ordinal, const LaunchConfig &config);
+// shipped, or compiled: the one place that decides. config: what launches will ask for. now: none (a null handle) as long as it is being compiled.
+Function resolve(const Instance &f, int ordinal, const LaunchConfig &config, bool now = false);
 
 // All of the project's kernels take one struct by value (launch.cpp). Checks the launch's error at once.
 void launch(const Function &f, const LaunchConfig &config, const void *params, void *stream);

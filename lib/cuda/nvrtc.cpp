@@ -171,6 +171,8 @@ std::string substitute_key(const Target &target) {
   return is_machine(architecture) ? "" : nvrtc_version() + " " + architecture + " ";
 }
 
+void open_compiler() { Nvrtc::find(); }
+
 std::string compile_source(const std::string &source, const Target &target) {
   return nvrtc_compile(source, nvrtc_architecture(target.major, target.minor));
 }

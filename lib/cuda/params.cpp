@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+#include "kernels/broadcast_tape.cuh"
+
 namespace tcu::cuda {
 namespace {
 
@@ -29,6 +32,8 @@ std::shared_ptr<const Prepared> make_prepared(const Function &function, ParamSiz
   to.flags = (p.reads_out ? kReadsOut : 0) | (p.scan.exclusive ? kExclusive : 0) | (p.scan.reverse ? kReverse : 0) |
              (p.op == ReduceOp::std ? kRoot : 0) | (p.op == ReduceOp::mean ? kMean : 0) | (p.op == ReduceOp::sumexp ? kNoLog : 0);
   to.selector = function.selector;
+  if constexpr (std::is_same_v<P, ParamsTape>)
+    if (!write_tape(p, to)) fail(Code::internal, "a tape without room");
   return made;
 }
 
@@ -70,6 +75,7 @@ std::shared_ptr<const void> prepared(const Function &function, ParamSize size, c
     case ParamSize::small: return make_prepared<ParamsSmall>(function, size, p);
     case ParamSize::medium: return make_prepared<ParamsMedium>(function, size, p);
     case ParamSize::large: return make_prepared<ParamsLarge>(function, size, p);
+    case ParamSize::tape: return make_prepared<ParamsTape>(function, size, p);
   }
   return nullptr;
 }
@@ -79,6 +85,7 @@ void launch_plan(const Prepared &prepared, const Plan &plan, const LaunchConfig 
     case ParamSize::small: return fill_and_launch<ParamsSmall>(prepared, plan, config, e);
     case ParamSize::medium: return fill_and_launch<ParamsMedium>(prepared, plan, config, e);
     case ParamSize::large: return fill_and_launch<ParamsLarge>(prepared, plan, config, e);
+    case ParamSize::tape: return fill_and_launch<ParamsTape>(prepared, plan, config, e);
   }
 }
 

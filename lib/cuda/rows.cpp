@@ -17,6 +17,7 @@
 #include "kernels/broadcast_shifted.cuh"
 #include "kernels/broadcast_short.cuh"
 #include "kernels/broadcast_sliding.cuh"
+#include "kernels/broadcast_tape.cuh"
 #include "kernels/broadcast_transpose.cuh"
 #include "kernels/reduce_channels.cuh"
 #include "kernels/reduce_contiguous.cuh"
@@ -155,10 +156,11 @@ Instance make_instance(const Problem &p, const char *body, std::initializer_list
 
 namespace {
 
-template <class Row>
+template <class Row, bool now = false>
 std::shared_ptr<const void> prepare(const Problem &p, const LaunchConfig &config, Backend &backend) {
   const Instance f = Row::instance(p, config);
-  return prepared(resolve(f, backend.device().ordinal, config), f.size, p);
+  const Function function = resolve(f, backend.device().ordinal, config, now);
+  return now && !function.handle ? nullptr : prepared(function, f.size, p);
 }
 
 void launch_row(const Plan &plan, const Execution &e, Backend &) {
@@ -216,17 +218,22 @@ bool suits_broadcast(const Problem &p, const Device &d) {
   return !is_for_general<Row>(p, d);
 }
 
+template <class Row> inline constexpr bool stands_in = requires { requires Row::kStandsIn; };
+
 template <class Row>
 constexpr Kernel row(const char *name, Family family) {
   if constexpr (requires { Row::prepare; }) {
-    return {name, family, Row::accepts, Row::configure, Row::prepare, Row::launch, Row::compiled, Row::suits};
+    Kernel k{name, family, Row::accepts, Row::configure, Row::prepare, Row::launch, Row::compiled, Row::suits};
+    if constexpr (requires { Row::prepare_now; }) k.prepare_now = Row::prepare_now;
+    return k;
   } else {
     bool (*suits)(const Problem &, const Device &) = nullptr;
     if constexpr (requires { Row::suits; }) suits = Row::suits;
-    if (family == Family::broadcast && !std::is_same_v<Row, rows::BroadcastGeneral>) suits = suits_broadcast<Row>;
+    if (family == Family::broadcast && !std::is_same_v<Row, rows::BroadcastGeneral> && !stands_in<Row>) suits = suits_broadcast<Row>;
     void (*launch)(const Plan &, const Execution &, Backend &) = launch_row;
     if constexpr (requires { &Row::template each_launch<void (*)(const LaunchConfig &)>; }) launch = launch_each<Row>;
-    return {name, family, Row::accepts, Row::configure, prepare<Row>, launch, compiled, suits};
+    return {name, family, Row::accepts, Row::configure, prepare<Row>, launch, compiled, suits,
+            family == Family::broadcast ? prepare<Row, true> : nullptr, stands_in<Row>};  // there is such a row for these alone
   }
 }
 
@@ -245,6 +252,7 @@ constexpr Kernel table[] = {
     row<rows::BroadcastShifted>("broadcast.shifted", Family::broadcast),
     row<rows::BroadcastSlidingRegister>("broadcast.sliding_register", Family::broadcast),
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
+    row<rows::BroadcastTape>("broadcast.tape", Family::broadcast),  // after what takes everything: for pins, and where it stands in
     row<rows::ReduceTiny>("reduce.tiny", Family::reduce),
     row<rows::ReduceTcuStaged>("reduce.tcu.staged", Family::reduce),
     row<rows::ReduceTcuSegmented>("reduce.tcu.segmented", Family::reduce),

@@ -8,8 +8,8 @@
 
 namespace tcu::cuda {
 
-template <class Body>
-__global__ void __launch_bounds__(most_threads<Body>(), Body::kResident) entry(const __grid_constant__ ParamsSmall p) {
+template <class Body, class P = ParamsSmall>
+__global__ void __launch_bounds__(most_threads<Body>(), Body::kResident) entry(const __grid_constant__ P p) {
   begin_in_turn<Body>(p);
   Body::run(p);
 }

@@ -7,8 +7,9 @@ namespace tcu::cuda {
 #undef TCU_PART
 
 void ShippedTable::add(std::string_view body, std::span<const std::string_view> arguments, const std::shared_ptr<const Expr> &expr,
-                       std::span<const DType> in, const void *handle, int selector) {
+                       std::span<const DType> in, const void *handle, int selector, ParamSize size) {
   Instance f;
+  f.size = size;
   f.body = body;
   for (const std::string_view a : arguments) f.arguments.append(f.arguments.empty() ? "" : ", ").append(a);
   f.n_inputs = int(in.size());

@@ -14,7 +14,7 @@ class ShippedTable {
  public:
   // body<map, arguments> for the element function `expr` of inputs of dtypes `in`.
   void add(std::string_view body, std::span<const std::string_view> arguments, const std::shared_ptr<const Expr> &expr,
-           std::span<const DType> in, const void *handle, int selector);
+           std::span<const DType> in, const void *handle, int selector, ParamSize size = ParamSize::small);
   Shipped find(const std::string &name) const;
   size_t size() const { return entries_.size(); }
 

@@ -81,6 +81,9 @@ struct Kernel {
   void (*launch)(const Plan &, const Execution &, Backend &);
   bool (*compiled)(const Plan &) = nullptr;  // whether prepare generated code; null: it never does
   bool (*suits)(const Problem &, const Device &) = nullptr;  // false: a row further down is faster; null: it suits what it accepts
+  // prepare, but where that would wait for a compiler: then this is set to work beside the caller, and null comes back. Null: prepare is as good.
+  std::shared_ptr<const void> (*prepare_now)(const Problem &, const LaunchConfig &, Backend &) = nullptr;
+  bool stands_in = false;  // runs what it accepts while another row's compiler is at work
 };
 
 // Immutable; any thread may execute it.
@@ -107,6 +110,7 @@ class Backend {
   virtual void copy(void *to, const void *from, size_t bytes, void *stream) = 0;
   virtual void zero(void *data, size_t bytes, void *stream) = 0;
   virtual void synchronize(void *stream) = 0;
+  virtual bool is_recording(void *stream) { return (void)stream, false; }  // of a stream whose work is to be run again
   virtual void *stream_create() = 0;
   virtual void stream_destroy(void *stream) = 0;
   virtual void *event_create() = 0;

@@ -1,6 +1,7 @@
 #include "plan/planner.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "core/error.h"
 #include "core/hash.h"
@@ -18,18 +19,27 @@ const Kernel *choose(std::span<const Kernel> rows, const Problem &p, const Devic
   return nullptr;
 }
 
-std::shared_ptr<const Plan> plan_on(const Kernel &row, const Problem &p, Backend &backend) {
+std::shared_ptr<const Plan> plan_on(const Kernel &row, const Problem &p, Backend &backend, bool now) {
   const auto plan = std::make_shared<Plan>(p);
   plan->post = p.op != ReduceOp::none && is_arg(p.op) ? DType::i64 : p.acc;
   plan->row = int(&row - backend.kernels().data());
   if (p.empty()) return plan;  // there is nothing to launch
   plan->kernel = &row;
   plan->config = row.configure(p, backend.device());
-  plan->prepared = row.prepare(p, plan->config, backend);
-  return plan;
+  now = now && row.prepare_now;
+  plan->prepared = (now ? row.prepare_now : row.prepare)(p, plan->config, backend);
+  return now && !plan->prepared ? nullptr : plan;
 }
 
-Planner::Planner(std::unique_ptr<Backend> backend) : backend_(std::move(backend)), calls_(backend_->kernels().size()) {}
+namespace {
+bool is_off(const char *variable) {
+  const char *value = std::getenv(variable);
+  return value && std::string_view(value) == "off";
+}
+}  // namespace
+
+Planner::Planner(std::unique_ptr<Backend> backend)
+    : backend_(std::move(backend)), may_stand_in_(!is_off("TCUOPS_STAND_IN")), calls_(backend_->kernels().size()) {}
 Planner::~Planner() {
   try {
     if (stream_) backend_->stream_destroy(stream_);
@@ -37,22 +47,42 @@ Planner::~Planner() {
   }
 }
 
-std::shared_ptr<const Plan> Planner::plan(const Problem &problem, const char *pin) {
+Planner::Asked Planner::asked(const Problem &problem, const char *pin) {
   if (!pin) pin = "";
   QuickHash hash;
   hash.add(problem.hash()), hash.add(problem.expr->constants_hash()), hash.add_text(pin);
-  const KeyOf<const Problem &, std::string_view> asked{problem, pin, hash.value()};
-  if (auto found = cache_.find(asked)) return found;
-  return cache_.insert({problem, pin, asked.hash}, make(problem, pin));
+  return {problem, pin, hash.value()};
+}
+std::shared_ptr<const Plan> Planner::keep(const Asked &asked, std::shared_ptr<const Plan> plan) {
+  return cache_.insert({asked.problem, std::string(asked.pin), asked.hash}, std::move(plan));
 }
 
-std::shared_ptr<const Plan> Planner::make(const Problem &asked, std::string_view pin) {
+std::shared_ptr<const Plan> Planner::plan(const Problem &problem, const char *pin) {
+  const Asked a = asked(problem, pin);
+  if (auto found = cache_.find(a)) return found;
+  return keep(a, make(problem, a.pin, false));
+}
+std::shared_ptr<const Plan> Planner::plan_now(const Problem &problem, const char *pin, void *stream) {
+  const Asked a = asked(problem, pin);
+  if (auto found = cache_.find(a)) return found;
+  if (auto made = make(problem, a.pin, may_stand_in_)) return keep(a, std::move(made));
+  auto meanwhile = backend_->is_recording(stream) ? nullptr : stand_in(problem);
+  return meanwhile ? meanwhile : keep(a, make(problem, a.pin, false));
+}
+
+std::shared_ptr<const Plan> Planner::make(const Problem &asked, std::string_view pin, bool now) {
   const bool pinned = !pin.empty() && pin != kMeasured;
   const Problem p = as_run(asked, pinned);
   if (pinned) return plan_on(named(pin, p), p, *backend_);
   const Kernel *chosen = choose(backend_->kernels(), p, backend_->device());
   if (!chosen) fail(Code::internal, "no kernel takes %s '%s'", name_of(p.family), p.pattern().c_str());
-  return pin == kMeasured && !p.empty() && p.family != Family::segmented ? measured(p, *chosen) : plan_on(*chosen, p, *backend_);
+  return pin == kMeasured && !p.empty() && p.family != Family::segmented ? measured(p, *chosen) : plan_on(*chosen, p, *backend_, now);
+}
+std::shared_ptr<const Plan> Planner::stand_in(const Problem &asked) {
+  const Problem p = as_run(asked, false);
+  for (const Kernel &k : backend_->kernels())
+    if (k.stands_in && k.family == p.family && k.accepts(p, backend_->device())) return plan(p, k.name);
+  return nullptr;
 }
 
 const Kernel &Planner::named(std::string_view pin, const Problem &p) const {

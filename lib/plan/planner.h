@@ -19,8 +19,8 @@ Problem as_run(const Problem &asked, bool pinned);
 // The first of the rows that accepts the problem and suits it; null if there is none.
 const Kernel *choose(std::span<const Kernel> rows, const Problem &p, const Device &d);
 
-// The plan of a problem on a row, which is to accept it.
-std::shared_ptr<const Plan> plan_on(const Kernel &row, const Problem &p, Backend &backend);
+// The plan of a problem on a row, which is to accept it. now: null where prepare_now gives that.
+std::shared_ptr<const Plan> plan_on(const Kernel &row, const Problem &p, Backend &backend, bool now = false);
 
 class Planner {
  public:
@@ -34,16 +34,14 @@ class Planner {
   // On the row that is chosen by rule, the one named by `pin`, or the fastest (kMeasured); cached.
   // Fails with Code::kernel if the pin is unknown or does not accept.
   std::shared_ptr<const Plan> plan(const Problem &problem, const char *pin);
+  // For one execution in `stream`. It does not wait for a compiler where a row stands in meanwhile; for that of a recording it does, which is to
+  // be run again, and under TCUOPS_STAND_IN=off. Results have the same bits either way.
+  std::shared_ptr<const Plan> plan_now(const Problem &problem, const char *pin, void *stream);
   void execute(const Plan &plan, const Execution &execution, size_t workspace_bytes);
 
   int64_t calls(int row) const { return calls_[size_t(row)].load(std::memory_order_relaxed); }
 
  private:
-  std::shared_ptr<const Plan> make(const Problem &problem, std::string_view pin);
-  const Kernel &named(std::string_view pin, const Problem &problem) const;
-  std::shared_ptr<const Plan> measured(const Problem &problem, const Kernel &chosen);
-  void launch(const Plan &plan, const Execution &execution, size_t workspace_bytes);  // execute, not counted
-
   // A plan holds the values of its expression's constants, and two equal Problems may differ in them. P: Problem, or a reference to ask.
   template <class P, class Text>
   struct KeyOf {
@@ -55,12 +53,23 @@ class Planner {
       return hash == o.hash && problem == o.problem && pin == o.pin && problem.expr->same_constants(*o.problem.expr);
     }
   };
+  using Asked = KeyOf<const Problem &, std::string_view>;
+  static Asked asked(const Problem &problem, const char *pin);
+  std::shared_ptr<const Plan> keep(const Asked &asked, std::shared_ptr<const Plan> plan);
+
+  std::shared_ptr<const Plan> make(const Problem &problem, std::string_view pin, bool now);
+  std::shared_ptr<const Plan> stand_in(const Problem &asked);  // null if no row does
+  const Kernel &named(std::string_view pin, const Problem &problem) const;
+  std::shared_ptr<const Plan> measured(const Problem &problem, const Kernel &chosen);
+  void launch(const Plan &plan, const Execution &execution, size_t workspace_bytes);  // execute, not counted
+
   using Key = KeyOf<Problem, std::string>;
   struct KeyHash {
     template <class K>
     size_t operator()(const K &k) const { return k.hash; }
   };
   std::unique_ptr<Backend> backend_;
+  const bool may_stand_in_;
   LruCache<Key, std::shared_ptr<const Plan>, KeyHash> cache_{kCapacity};
   std::vector<std::atomic<int64_t>> calls_;
   std::mutex measuring_;     // one problem at a time

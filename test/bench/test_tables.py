@@ -211,7 +211,7 @@ class Asked(unittest.TestCase):
         first = [{"family": "first_result", "who": "tcuops", "case": c, "us": us} for c, us in
                  (("fused_call_cold", 44000.0), ("fused_call_again", 4.0), ("fused_call_other_size", 5.25))]
         self.assertEqual(asked.first_calls({"rows": first}).splitlines()[2:],
-                         ["| the first of a process, compiled by NVRTC | 44.00 ms | 60 ms |", "| another size of it, beyond a repeated call | 1.25 us | 2 us |"])
+                         ["| the first of a process, off its tape | 44.00 ms | 60 ms |", "| another size of it, beyond a repeated call | 1.25 us | 2 us |"])
         rows = [self.row("reduce", "f32", 1 << 20, 0.9, host_us=h) for h in (4.0, 5.5, 7.0)] + [self.row("reduce", "f32", 1 << 20, 0.9, host_us=50.0, us=45.0)]
         self.assertIn("of 3 `tcu_reduce` of less than 40 us of work 2 are within 1 us of that (asked), the slowest 2.5 us beyond it",
                       asked.host({"rows": rows, "launch_host_us": 4.5}))

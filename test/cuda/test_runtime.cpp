@@ -2,9 +2,12 @@
 // and on the emulated library.
 #include <dlfcn.h>
 
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
+#include <random>
 #include <thread>
 
 #include "api.h"
@@ -111,6 +114,89 @@ TEST_CASE("cuda: a fused expression is compiled once, and constants do not count
   OK(tcu_plan_info(plan, &info));
   CHECK(info.compiled == 1);
   OK(tcu_plan_destroy(plan));
+}
+
+namespace {
+
+// One in which rows stand in for others; calls that a kernel has had there.
+struct StandIns {
+  StandIns() {
+    ::unsetenv("TCUOPS_STAND_IN");
+    OK(tcu_context_create(&context, "cuda", 0));
+  }
+  StandIns(const StandIns &) = delete;
+  ~StandIns() { ::setenv("TCUOPS_STAND_IN", "off", 1), tcu_context_destroy(context); }
+  int64_t calls(const char *kernel) const {
+    int64_t calls = 0;
+    const char *name = nullptr;
+    for (int32_t row = 0; tcu_kernel_name(context, row, &name) == TCU_OK; ++row)
+      if (std::string(name) == kernel) tcu_kernel_calls(context, row, &calls);
+    return calls;
+  }
+  tcu_context_t context = nullptr;
+};
+
+// An expression that nobody has had compiled, on this machine either: of one input, without NaN.
+std::vector<tcu_node_t> new_expression() {
+  std::random_device any;
+  std::vector<tcu_node_t> nodes{input(0)};
+  constexpr tcu_op_t kOps[] = {TCU_OP_ADD, TCU_OP_SUB, TCU_OP_MUL, TCU_OP_MAX, TCU_OP_MIN};
+  for (int i = 0; i < 30; ++i) {
+    nodes.push_back(any() % 2 ? input(0) : constant(1.25 + i));
+    nodes.push_back(op(kOps[any() % 5]));
+    if (i % 4 == 3) nodes.push_back(op(TCU_OP_TANH));
+  }
+  return nodes;
+}
+
+}  // namespace
+
+TEST_CASE("cuda: a map whose function is not compiled yet runs off its tape, to the same bits") {
+  const Expr e(new_expression());
+  const int64_t n = 1000;
+  Memory x(ramp(size_t(n))), y(std::vector<float>(size_t(n), 7)), z(std::vector<float>(size_t(n), 7));
+  const tcu_tensor_t in = vector_of(x, &n), out = vector_of(y, &n), other = vector_of(z, &n);
+  const StandIns on;
+  OK(tcu_map(on.context, &out, e.handle, 1, &in, nullptr));
+  CHECK(on.calls("broadcast.tape") == 1);
+  tcu_plan_t plan = nullptr;
+  OK(tcu_plan_map(&plan, on.context, &other, e.handle, 1, &in, nullptr));  // waits for the compiler
+  tcu_plan_info_t info = TCU_PLAN_INFO_INIT;
+  OK(tcu_plan_info(plan, &info));
+  CHECK(info.compiled == 1);
+  OK(tcu_plan_destroy(plan));
+  OK(tcu_map(on.context, &other, e.handle, 1, &in, nullptr));
+  CHECK(on.calls("broadcast.tape") == 1);
+  CHECK(z.get<uint32_t>(size_t(n)) == y.get<uint32_t>(size_t(n)));
+}
+
+TEST_CASE("cuda: threads go over to a function when it is compiled, and none of them waits") {
+  const std::vector<tcu_node_t> nodes = new_expression();
+  const StandIns on;
+  constexpr int kThreads = 3;
+  const int64_t n = 500;
+  std::vector<std::unique_ptr<Memory>> x, y;
+  for (int t = 0; t < kThreads; ++t) x.emplace_back(new Memory(ramp(size_t(n)))), y.emplace_back(new Memory(size_t(n) * 4));
+  bool right[kThreads] = {};
+  std::thread threads[kThreads];
+  for (int t = 0; t < kThreads; ++t)
+    threads[t] = std::thread([&, t] {
+      tcu_expr_t e = nullptr;
+      if (tcu_expr_create(&e, nodes.data(), int32_t(nodes.size())) != TCU_OK) return;
+      const tcu_tensor_t in = vector_of(*x[size_t(t)], &n), out = vector_of(*y[size_t(t)], &n);
+      const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(5);
+      for (bool is_last = false; !is_last;) {
+        is_last = on.calls("broadcast.flat") > 0;
+        if (tcu_map(on.context, &out, e, 1, &in, nullptr) != TCU_OK || std::chrono::steady_clock::now() > end) return;
+      }
+      right[t] = tcu_expr_destroy(e) == TCU_OK;
+    });
+  for (std::thread &t : threads) t.join();
+  for (int t = 0; t < kThreads; ++t) {
+    CHECK(right[t]);
+    CHECK(y[size_t(t)]->get<uint32_t>(size_t(n)) == y[0]->get<uint32_t>(size_t(n)));
+  }
+  CHECK(on.calls("broadcast.tape") > 0);
 }
 
 TEST_CASE("cuda: rows shorter than a vector: kernels where they are shipped, and not where they would be compiled and broadcast.general not") {

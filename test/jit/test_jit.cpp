@@ -32,7 +32,7 @@ namespace tcu::cuda {
 namespace {
 thread_local Instance asked;
 }
-Function resolve(const Instance &f, int, const LaunchConfig &) {
+Function resolve(const Instance &f, int, const LaunchConfig &, bool) {
   asked = f;
   Function none;
   none.compiled = true;

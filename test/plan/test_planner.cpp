@@ -20,6 +20,8 @@ struct Log {
   bool was_zero = false;      // whether the part that must be zero was
   double constant = 0;        // of a plan whose expression has one
   size_t asked = 0;           // zeroed bytes of a scratch
+  bool compiled = true;       // whether broadcast.general's function is there
+  bool recording = false;
 };
 Log *log_of(Backend &);
 
@@ -40,6 +42,9 @@ std::shared_ptr<const void> prepare(const Problem &p, const LaunchConfig &, Back
   for (const Node &n : p.expr->nodes())
     if (n.kind == NodeKind::constant) return std::make_shared<const double>(n.value.f);
   return nullptr;
+}
+std::shared_ptr<const void> prepare_now(const Problem &, const LaunchConfig &, Backend &backend) {
+  return log_of(backend)->compiled ? std::make_shared<const double>(0) : nullptr;
 }
 LaunchConfig plain(const Problem &, const Device &) { return {}; }
 LaunchConfig scratch(const Problem &, const Device &) {
@@ -65,7 +70,8 @@ constexpr Kernel kRows[] = {
     {"broadcast.flat", Family::broadcast, one_mode, plain, prepare, launch},
     {"reduce.split", Family::reduce, deep, scratch, prepare, launch},
     {"reduce.general", Family::reduce, always, plain, prepare, launch},
-    {"broadcast.general", Family::broadcast, always, plain, prepare, launch},
+    {"broadcast.general", Family::broadcast, always, plain, prepare, launch, nullptr, nullptr, prepare_now},
+    {"broadcast.tape", Family::broadcast, small, plain, prepare, launch, nullptr, nullptr, nullptr, true},
     {"reduce.clean", Family::reduce, always, clean, prepare, launch},
 };
 
@@ -86,6 +92,7 @@ class FakeBackend : public Backend {
     return stream ? Scratch{zeroed, others <= kRest ? rest : nullptr} : Scratch{};
   }
   void synchronize(void *) override {}
+  bool is_recording(void *) override { return log.recording; }
   void *stream_create() override { return nullptr; }
   void stream_destroy(void *) override {}
   void *event_create() override { return nullptr; }
@@ -103,6 +110,7 @@ class FakeBackend : public Backend {
 Log *log_of(Backend &b) { return &static_cast<FakeBackend &>(b).log; }
 
 struct Fixture {
+  explicit Fixture(int = 0) {}
   Log log;
   Planner planner{std::make_unique<FakeBackend>(log)};
 };
@@ -150,6 +158,42 @@ TEST_CASE_METHOD(Fixture, "planner: a pin takes its row, or fails") {
     CHECK(std::string(e.what()).find("broadcast.even") != std::string::npos);
     CHECK(std::string(e.what()).find("K:5") != std::string::npos);
   }
+}
+
+struct StandIns : Fixture {
+  StandIns() : Fixture(::unsetenv("TCUOPS_STAND_IN")) {}
+  ~StandIns() { ::setenv("TCUOPS_STAND_IN", "off", 1); }
+  std::string now(const Problem &p, const char *pin = nullptr) { return planner.plan_now(p, pin, nullptr)->kernel->name; }
+};
+
+TEST_CASE_METHOD(StandIns, "planner: a row stands in for one whose compiler is at work") {
+  const Problem p = transpose(2, 3);
+  log.compiled = false;
+  CHECK(now(p) == "broadcast.tape");
+  CHECK(now(p) == "broadcast.tape");
+  CHECK(log.prepared == 1);                   // the stand-in, once
+  CHECK(now(copy({5})) == "broadcast.flat");  // has no such compiler
+  CHECK(now(sum(20, 3)) == "reduce.general");
+  log.compiled = true;
+  CHECK(now(p) == "broadcast.general");
+  log.compiled = false;
+  CHECK(now(p) == "broadcast.general");  // and stays
+}
+
+TEST_CASE_METHOD(StandIns, "planner: none stands in for a plan, a pin, a recording, or what it does not accept") {
+  log.compiled = false;
+  CHECK(now(transpose(4, 6)) == "broadcast.general");
+  CHECK(now(transpose(2, 2), "broadcast.general") == "broadcast.general");
+  CHECK(std::string(planner.plan(transpose(2, 3), nullptr)->kernel->name) == "broadcast.general");
+  log.recording = true;
+  CHECK(now(transpose(2, 4)) == "broadcast.general");
+  log.recording = false;
+  CHECK(now(transpose(3, 2)) == "broadcast.tape");
+}
+
+TEST_CASE_METHOD(Fixture, "planner: TCUOPS_STAND_IN=off") {
+  log.compiled = false;
+  CHECK(std::string(planner.plan_now(transpose(2, 3), nullptr, nullptr)->kernel->name) == "broadcast.general");
 }
 
 TEST_CASE_METHOD(Fixture, "planner: one plan for equal problems, prepared once") {
