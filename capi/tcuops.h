@@ -362,7 +362,9 @@ typedef struct tcu_options_t {
  * the options.n_second tensors at options.second the others, each converted to its dtype. Each has out's extents and strides (in
  * elements) and shares no byte with out, another or an input; they may lie in each other's gaps. alpha and beta apply to out alone. A
  * map of 3 results takes 15 inputs at most, of 4 results 14. expr null then means an input for each result, in order.
- * Errors: everything of section 1 that a tensor can have wrong, EXPR, KERNEL, LIBRARY (NVRTC for a fused expression). */
+ * An expression of real numbers for which a function has yet to be compiled is run without one meanwhile, more slowly and to the same bits
+ * ("broadcast.tape"; docs/c-api.md, "Expressions"), by default: TCUOPS_STAND_IN=off in the environment of tcu_context_create has calls wait.
+ * Errors: everything of section 1 that a tensor can have wrong, EXPR, KERNEL, LIBRARY (NVRTC for a fused expression that waits for it). */
 TCU_API tcu_status_t tcu_map(tcu_context_t context, const tcu_tensor_t *out, tcu_expr_t expr, int32_t n_inputs,
                              const tcu_tensor_t *inputs, const tcu_options_t *options);
 

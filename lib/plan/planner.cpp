@@ -98,7 +98,7 @@ const Kernel &Planner::named(std::string_view pin, const Problem &p) const {
 std::shared_ptr<const Plan> Planner::measured(const Problem &p, const Kernel &chosen) {
   std::vector<std::shared_ptr<const Plan>> plans{plan_on(chosen, p, *backend_)};
   for (const Kernel &k : backend_->kernels()) {
-    if (&k == &chosen || k.family != p.family || !k.accepts(p, backend_->device())) continue;
+    if (&k == &chosen || k.family != p.family || k.stands_in || !k.accepts(p, backend_->device())) continue;
     try {
       plans.push_back(plan_on(k, p, *backend_));
     } catch (const Error &) {  // what cannot be compiled here cannot be the fastest

@@ -2,10 +2,12 @@
 // TCU_TEST_ULP=1 prints the worst error of every row.
 // The emulated library computes with the host's functions and takes seconds to compile an op that it does not ship: there only
 // the few that it ships are run, in float32 and float64.
+#include <cstring>
 #include <deque>
 
 #include "api.h"
 #include "ops_oracle.h"
+#include "tensor.h"
 
 using namespace api;
 using namespace ops_oracle;
@@ -117,6 +119,13 @@ void check(const char *name, tcu_op_t id, int arity, bool select) {
     if (const L e = error_of(o, tuples[i], G(got[i])); e > error) worst = i, error = e;
   print_worst<T>(name, o, error);
   if (error > bound_of<T>(o)) FAIL_CHECK(describe(name, arity, o, tuples[worst], G(got[worst])));
+
+  tcu_options_t off_tape = TCU_OPTIONS_INIT;
+  off_tape.kernel = "broadcast.tape";
+  const tcu_status_t status = tcu_map(cuda(), &out, expr.handle, arity, inputs.data(), &off_tape);
+  if (is_complex<T> && status == TCU_ERROR_KERNEL) return;
+  if (status != TCU_OK || std::memcmp(results.get<uint8_t>(tuples.size() * sizeof(G)).data(), got.data(), tuples.size() * sizeof(G)) != 0)
+    FAIL_CHECK(name << " of " << type_name<T>() << " off its tape has other bits " << tcu_last_error());
 }
 
 template <int arity, Domain domain, Result rule>
@@ -141,4 +150,99 @@ TEST_CASE("cuda: every op against its oracle, in ulp", "[cuda][ops]") {
 #define TCU_OP(id, name, arity, domain, result, julia, ...) check_row<arity, Domain::domain, Result::result>(#name, id);
 #include "core/ops.def"
 #undef TCU_OP
+}
+
+namespace {
+
+constexpr tcu_dtype_t kIntegers[] = {TCU_BOOL, TCU_INT8, TCU_INT16, TCU_INT32, TCU_INT64, TCU_UINT8, TCU_UINT16, TCU_UINT32, TCU_UINT64};
+constexpr tcu_dtype_t kReals[] = {TCU_FLOAT8_E4M3, TCU_FLOAT8_E5M2, TCU_FLOAT16, TCU_BFLOAT16, TCU_FLOAT32, TCU_FLOAT64};
+
+tcu_context_t cpu() {
+  static const tcu_context_t made = [] {
+    tcu_context_t c = nullptr;
+    OK(tcu_context_create(&c, "cpu", 0));
+    return c;
+  }();
+  return made;
+}
+
+// n elements: integers of any size, the least and the greatest among them; floats that a few bits say.
+std::vector<uint8_t> some_of(support::Rng &rng, tcu_dtype_t type, int64_t n) {
+  const size_t bytes = size_t(tcu_dtype_bytes(type));
+  const uint64_t least = uint64_t(1) << (8 * bytes - 1), corners[] = {0, 1, ~uint64_t(0), least, least - 1};
+  std::vector<uint8_t> data(size_t(n) * bytes);
+  for (size_t i = 0; i < size_t(n); ++i) {
+    uint8_t *const to = data.data() + i * bytes;
+    const uint64_t any = support::chance(rng, 20) ? support::one_of(rng, corners) : uint64_t(int64_t(rng()) >> support::pick(rng, 0, 63));
+    if (type == TCU_BOOL) *to = any & 1;
+    else if (std::find(std::begin(kReals), std::end(kReals), type) != std::end(kReals)) tensors::encode(type, to, double(int64_t(any) % 64) / 4);
+    else std::memcpy(to, &any, bytes);
+  }
+  return data;
+}
+
+// The map of `nodes` on the cpu and off its tape; whether both took it. Then they have the same bits.
+bool agree(const std::vector<tcu_node_t> &nodes, const std::vector<std::vector<uint8_t>> &inputs, const std::vector<tcu_dtype_t> &types, int64_t n) {
+  const Expr e(nodes);
+  const int count = int(types.size());
+  tcu_dtype_t result = 0;
+  if (tcu_expr_dtype(&result, e.handle, count, types.data()) != TCU_OK) return false;
+  std::vector<uint8_t> expected(size_t(n) * size_t(tcu_dtype_bytes(result)));
+  std::deque<Memory> memory;
+  std::vector<tcu_tensor_t> here, there;
+  for (int i = 0; i < count; ++i) {
+    here.push_back({const_cast<uint8_t *>(inputs[size_t(i)].data()), &n, nullptr, types[size_t(i)], 1});
+    memory.emplace_back(inputs[size_t(i)]);
+    there.push_back({memory.back().data, &n, nullptr, types[size_t(i)], 1});
+  }
+  const Memory results(expected.size());
+  const tcu_tensor_t host{expected.data(), &n, nullptr, result, 1}, device{results.data, &n, nullptr, result, 1};
+  tcu_options_t off_tape = TCU_OPTIONS_INIT;
+  off_tape.kernel = "broadcast.tape";
+  OK(tcu_map(cpu(), &host, e.handle, count, here.data(), nullptr));
+  OK(tcu_map(cuda(), &device, e.handle, count, there.data(), &off_tape));
+  CHECK((results.get<uint8_t>(expected.size()) == expected));
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("cuda: every op of integers off its tape, as on the cpu", "[cuda][ops]") {
+  support::Rng rng(20261130);
+  const int64_t n = 300;
+  int agreed = 0;
+  for (tcu_op_t id = 1; id < 1024; ++id) {
+    if (!tcu_op_name(id)) continue;
+    const int arity = id < 200 ? 1 : id < 400 ? 2 : 3;
+    for (const tcu_dtype_t type : kIntegers) {
+      INFO(tcu_op_name(id) << " of " << tcu_dtype_name(type));
+      std::vector<tcu_node_t> nodes;
+      std::vector<tcu_dtype_t> types;
+      std::vector<std::vector<uint8_t>> inputs;
+      for (int k = 0; k < arity; ++k) {
+        nodes.push_back(input(k));
+        types.push_back(k == 0 && id == TCU_OP_IFELSE ? TCU_BOOL : type);
+        inputs.push_back(some_of(rng, types.back(), n));
+      }
+      nodes.push_back(op(id));
+      const Expr e(nodes);
+      tcu_dtype_t result = 0;
+      const bool is_exact = tcu_expr_dtype(&result, e.handle, arity, types.data()) == TCU_OK && result != TCU_FLOAT64;
+      if (is_exact) agreed += agree(nodes, inputs, types, n);
+    }
+  }
+  CHECK(agreed > 250);
+}
+
+TEST_CASE("cuda: every conversion off its tape, as on the cpu", "[cuda][ops]") {
+  support::Rng rng(20261201);
+  const int64_t n = 300;
+  std::vector<tcu_dtype_t> all(std::begin(kIntegers), std::end(kIntegers));
+  all.insert(all.end(), std::begin(kReals), std::end(kReals));
+  for (const tcu_dtype_t from : all)
+    for (const tcu_dtype_t to : all) {
+      INFO(tcu_dtype_name(from) << " to " << tcu_dtype_name(to));
+      const std::vector<tcu_node_t> nodes{input(0), {TCU_NODE_CAST, 0, to, 0, {}}};
+      CHECK(agree(nodes, {some_of(rng, from, n)}, {from}, n));
+    }
 }

@@ -3,7 +3,7 @@
 // their place once, and reads each input there as one vector, as one element (a stride of 0), or one by one. V is the longest
 // of 16 bytes, 8 bytes and one element that out's fastest mode allows: contiguous, aligned, and a multiple of V. With V = 1
 // neighbouring threads have neighbouring elements. Which inputs are one element is in kOnce, a bit each: part of the kernel's type, so
-// that there is nothing to ask where it is read. Bit i of p.detail is set where input i is to be read one by one.
+// that there is nothing to ask where it is read. Bit i of p.detail is set where input i is to be read one by one; kPlain: none is.
 // In place: an element is written by the thread that read it, after it did.
 #pragma once
 #include "device/map.cuh"
