@@ -248,13 +248,20 @@ struct reduce_strided {
   template <class P>
   TCU_DEVICE static void run(const P &p) {
     TCU_SHARED(State, shared, kShared);
+    // Columns of one matrix: float32 of 64 MB in parts 0.98 of the time (H200). Of float16, which has eight columns a thread and no register left, 1.02 to 1.04.
+    if constexpr (!knows_modes<P> && kBytes == 4)
+      if (p.n_kept == 1 && p.n_folded == 1) return tiles(of_modes<1, 1>(p), shared);
+    tiles(p, shared);
+  }
+  template <class P>
+  TCU_DEVICE static void tiles(const P &p, State *shared) {
     const int lanes = p.lanes, t = int(threadIdx.x), x = remainder(t, lanes), y = quotient(t, lanes), rows = quotient(kThreads, lanes);
     const int tile_width = lanes * V;
     const Index together = Index(p.detail), kept = Index(p.kept), split = Index(p.split);
-    const Index tiles = quotient(kept * together + tile_width - 1, tile_width), n = tiles * split;
+    const Index n_tiles = quotient(kept * together + tile_width - 1, tile_width), n = n_tiles * split;
 #pragma unroll 1
     for (Index item = blockIdx.x; item < n; item += gridDim.x) {
-      const Index part = split > 1 ? item / tiles : 0, tile = item - part * tiles;
+      const Index part = split > 1 ? item / n_tiles : 0, tile = item - part * n_tiles;
       Index element = tile * tile_width + x * V;
       const bool inside = element < kept * together;
       State s[V];

@@ -572,7 +572,9 @@ struct ReduceTiles : TilesShape {
   static Instance instance(const Problem &p, const LaunchConfig &c) {
     const Shape s = shape(p);
     const auto flag = [](bool on) { return std::string(on ? "true" : "false"); };
-    return make_instance(p, "reduce_tiles", {bits_text(staged(p)), flag(s.fixed), std::to_string(c.vector), flag(s.within > 1), flag(s.skewed)});
+    Instance f = make_instance(p, "reduce_tiles", {bits_text(staged(p)), flag(s.fixed), std::to_string(c.vector), flag(s.within > 1), flag(s.skewed)});
+    f.n_kept = Instance::kAny, f.n_folded = 0;  // where they were known 21 cases took 1.007 of the time
+    return f;
   }
 };
 
