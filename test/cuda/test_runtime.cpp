@@ -170,6 +170,26 @@ TEST_CASE("cuda: a map whose function is not compiled yet runs off its tape, to 
   CHECK(z.get<uint32_t>(size_t(n)) == y.get<uint32_t>(size_t(n)));
 }
 
+// For a process in which nothing can be compiled (test/CMakeLists.txt).
+TEST_CASE("cuda: maps run off their tape where there is no compiler", "[.][no_compiler]") {
+  const int64_t n = 1000;
+  Memory x(ramp(size_t(n))), y(std::vector<float>(size_t(n), 7));
+  const tcu_tensor_t in = vector_of(x, &n), out = vector_of(y, &n);
+  const Expr e({input(0), constant(3), op(TCU_OP_MUL), constant(1), op(TCU_OP_ADD), input(0), op(TCU_OP_MUL)});
+  const StandIns on;
+  for (int64_t calls = 1; calls <= 3; ++calls) {
+    OK(tcu_map(on.context, &out, e.handle, 1, &in, nullptr));
+    CHECK(on.calls("broadcast.tape") == calls);
+    const std::vector<float> got = y.get<float>(size_t(n));
+    for (size_t i = 0; i < got.size(); ++i) {
+      const float v = float(i % 97);
+      REQUIRE(got[i] == (v * 3 + 1) * v);
+    }
+    tcu_plan_t plan = nullptr;  // waits, and is told
+    CHECK(tcu_plan_map(&plan, on.context, &out, e.handle, 1, &in, nullptr) == TCU_ERROR_LIBRARY);
+  }
+}
+
 TEST_CASE("cuda: threads go over to a function when it is compiled, and none of them waits") {
   const std::vector<tcu_node_t> nodes = new_expression();
   const StandIns on;
