@@ -30,7 +30,7 @@ void compile_and_end(int milliseconds) {
 int main(int argc, char **argv) {
   if (argc > 1) return compile_and_end(std::atoi(argv[1])), 0;
   if (!nvrtc_available()) return std::printf("skipped: libnvrtc is not here\n"), 77;
-  constexpr int kTries = 2, kDelays[] = {0, 5, 15, 25, 40, 60, 80, 100, 130, 160, 200, 250, 300};
+  constexpr int kTries = 2, kDelays[] = {0, 5, 10, 15, 20, 25, 30, 40, 50, 60, 80, 100, 130, 160, 200};
   int passed = 0, failed = 0;
   for (int i = 0; i < kTries; ++i)
     for (const int delay : kDelays) {
