@@ -170,10 +170,18 @@ double elements_of(const Problem &p, int operand) {
   return n;
 }
 
-// The order that counts: a broadcast's by its output; a fold's by its inputs, the one with the most elements first.
+// Whether a scan's lines are contiguous in every operand.
+bool scans_runs(const Problem &p) {
+  const auto is_run = [&](const Mode &m) { return std::all_of(m.stride, m.stride + 1 + p.n_inputs, [](int64_t s) { return s == 1; }); };
+  return p.family == Family::scan && std::all_of(p.modes.begin(), p.modes.end(), [&](const Mode &m) { return m.role != Role::S || is_run(m); });
+}
+
+// The order that counts: a broadcast's by its output, and that of a scan's lines where these are runs; a fold's by its inputs, the one with the most
+// elements first.
 void order_modes(Problem &p) {
   int lead[kMaxOperands], n = 0;
-  if (p.family == Family::broadcast) lead[n++] = 0;
+  const bool by_out = p.family == Family::broadcast || scans_runs(p);
+  if (by_out) lead[n++] = 0;
   const int first = n;
   double sizes[kMaxOperands];
   for (int k = 1; k <= p.n_inputs; ++k) {
@@ -182,7 +190,7 @@ void order_modes(Problem &p) {
     for (; at > first && sizes[lead[at - 1]] < size; --at) lead[at] = lead[at - 1];
     lead[at] = k, sizes[k] = size;
   }
-  if (p.family != Family::broadcast) lead[n++] = 0;
+  if (!by_out) lead[n++] = 0;
   canonicalize(p.modes, p.n_operands(), lead, n);
 }
 

@@ -5,6 +5,7 @@
 #include "cuda/rows.h"
 #include "kernels/broadcast_permute.cuh"
 #include "kernels/scan_along.cuh"
+#include "kernels/scan_tiles.cuh"
 #include "plan/planner.h"
 
 namespace tcu::cuda::rows {
@@ -66,23 +67,41 @@ bool ScanCopied::accepts(const Problem &p, const Device &) {
     if (!lies_as(p, k, 0)) return true;
   return false;
 }
-// Where there is some, and an input that is contiguous elsewhere leaves a sector of memory between neighbours of out. Of 22 random permuted scans
-// of 12 MB and more 19 were faster than by any other row, 0.18 to 0.71 of the time, and three slower, up to 1.25 (H100); of 26 of 4 to 12 MB 21, 0.24 to
-// 0.99, and four by more than 5 %, up to 2.5. So are lines of less than two sectors that lie in another order (H200: lines of 5 float16 and of 14 float32,
-// 44 and 106 MB, 0.20 and 0.36 of the time). And in place of scan.general, whatever there is: of 36 of less than 8 bytes an element 32 were faster, 0.22
-// to 0.94 of the time, three slower, up to 1.32; of 22 of 8 bytes, or of integers whose sums are, 11 and 7, 0.65 to 1.7.
-bool ScanCopied::suits(const Problem &p, const Device &d) {
-  if (row_without(Family::scan, accepts, p, d).accepts == ScanGeneral::accepts) return true;
-  if (p.bytes() < 4 << 20) return false;
+namespace {
+// Lines that are short runs of the input, one after another, as out's neighbours are: a warp of scan.general reads all of what it has from memory. (H200, 24
+// and 96 MB of 4 to 14 float32 and int32, 4 and 7 float64: 0.56 to 0.88 of the time, of two 0.72 to 1.06, of 25 0.93 to 1.16.)
+bool reads_short_runs(const Problem &p) {
+  const Mode &line = *fastest(p, Role::S), *const next = fastest(p, Role::K);
+  const int bytes = bytes_of(p.in[0]);
+  const bool in_turn = line.stride[1] == 1 && next && next->stride[1] == line.extent && next->stride[0] == 1 && next->extent >= 32;
+  return in_turn && p.n_inputs == 1 && bytes >= 4 && line.extent * bytes <= 56 && p.bytes() >= 4 << 20;
+}
+// Whether an input's elements lie elsewhere in out: what neighbours there read is a sector and more apart, and no tile of scan.tiles has with it what lies
+// beside it in memory.
+bool is_scattered(const Problem &p, const Device &d, int input) {
   const Mode &line = *fastest(p, Role::S);
-  for (int i = 1; i <= p.n_inputs; ++i) {
-    const int bytes = bytes_of(p.in[i - 1]);
-    const int64_t together = line.stride[0] == 1 && line.stride[i] == 1 ? line.extent : 1;  // neighbours both in out and in the input
-    const auto jumps = [&](const Mode &m) { return m.stride[0] == together && m.stride[i] * bytes >= 32; };
-    const auto is_contiguous = [&](const Mode &m) { return m.stride[0] != together && m.stride[i] == together; };
-    if (together * bytes < 64 && std::any_of(p.modes.begin(), p.modes.end(), jumps) && std::any_of(p.modes.begin(), p.modes.end(), is_contiguous))
-      return true;
-  }
+  const int bytes = bytes_of(p.in[input - 1]);
+  const int64_t together = line.stride[0] == 1 && line.stride[input] == 1 ? line.extent : 1;  // neighbours both in out and in the input
+  const auto jumps = [&](const Mode &m) { return m.stride[0] == together && m.stride[input] * bytes >= 32; };
+  const auto follows = [&](const Mode &m) { return m.stride[0] != together && m.stride[input] == together; };
+  const auto next = std::find_if(p.modes.begin(), p.modes.end(), follows);
+  if (together * bytes >= 64 || next == p.modes.end() || std::none_of(p.modes.begin(), p.modes.end(), jumps)) return false;
+  const bool in_tile = together * bytes >= 8 && next->stride[0] <= 128 * together && ScanTiles::accepts(p, d) && ScanTiles::suits(p, d);
+  return !in_tile;
+}
+}  // namespace
+
+// Where there is some, and an input is scattered. Of 22 random permuted scans of 12 MB and more 19 were faster than by any other row, 0.18 to 0.71 of the
+// time, and three slower, up to 1.25 (H100); of 26 of 4 to 12 MB 21, 0.24 to 0.99, and four by more than 5 %, up to 2.5. So are lines of less than two
+// sectors that lie in another order (H200: lines of 5 float16 and of 14 float32, 44 and 106 MB, 0.20 and 0.36 of the time), but where scan.tiles has them
+// (0.56 to 0.92 of this row's time in nine of 3 to 16 elements, of less than eight bytes 1.0 to 1.2). And in place of scan.general, whatever there is:
+// of 36 of less than 8 bytes an element 32 were faster, 0.22 to 0.94 of the time, three slower, up to 1.32; of 22 of 8 bytes, or of integers whose sums
+// are, 11 and 7, 0.65 to 1.7.
+bool ScanCopied::suits(const Problem &p, const Device &d) {
+  if (row_without(Family::scan, accepts, p, d).accepts == ScanGeneral::accepts) return !reads_short_runs(p);
+  if (p.bytes() < 4 << 20) return false;
+  for (int i = 1; i <= p.n_inputs; ++i)
+    if (is_scattered(p, d, i)) return true;
   return false;
 }
 LaunchConfig ScanCopied::configure(const Problem &p, const Device &d) { return configured(as_map_to_out(p), as_scan_of_out(p), d); }

@@ -75,6 +75,13 @@ class Gpu(unittest.TestCase):
             time.sleep(0.1)
         self.assertFalse(is_running(child))
 
+    def test_order(self):
+        results = os.path.join(self.root, "bench", "results", "a-card")
+        os.makedirs(results)
+        with open(os.path.join(results, "gpu_tests.json"), "w") as f:
+            json.dump({"test_cuda": {"seconds": {"cuda: bad": 3, "cuda: good, so far": 20, "cuda: slow": 7}}}, f)
+        self.assertEqual([case for case, _ in gpu.work()][2:], ["cuda: dies", "cuda: good, so far", "cuda: slow", "cuda: bad"])
+
     def test_some(self):
         self.assertEqual(self.run_with("--case", "so far")[0], 0)
         self.assertEqual(self.run_with("--budget", "1", "--case", "so far")[1]["no_time"], ["cuda: good, so far"])

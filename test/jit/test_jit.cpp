@@ -574,17 +574,28 @@ TEST_CASE("rows: scans between tensors whose modes lie in another order, and of 
   CHECK(row(DType::i8, {8192, 8192}, {8192, 1}, 0) == "scan.turned");
   CHECK(row(DType::i8, {1024, 65536}, {65536, 1}, 0) == "scan.turned");
   CHECK(row(DType::f32, {1000000, 16}, {16, 1}, 1) == "scan.copied");     // short ones
+  CHECK(row(DType::f64, {400000, 12}, {12, 1}, 1) == "scan.turned");
+  CHECK(row(DType::f32, {1000000, 14}, {14, 1}, 1) == "scan.general");    // of which a warp has all that it reads
+  CHECK(row(DType::f32, {1000000, 14}, {16, 1}, 1) == "scan.copied");
+  CHECK(row(DType::f16, {1000000, 14}, {14, 1}, 1) == "scan.copied");
   CHECK(row(DType::i8, {16, 10, 80, 130, 7}, {7, 14560, 145600, 112, 1}, 1) != "scan.copied");  // out's neighbours lie side by side
   // lines that lie in another order: shorter than two sectors, and longer
   CHECK(row(DType::f16, {5, 2, 3, 128, 632, 9}, {1, 5760, 7280640, 45, 11520, 5}, 0) == "scan.copied");
   CHECK(row(DType::f32, {14, 2, 2432, 391}, {1, 13312768, 5474, 14}, 0) == "scan.copied");
-  CHECK(row(DType::f32, {32, 2, 2432, 391}, {1, 30429184, 12512, 32}, 0) != "scan.copied");
+  CHECK(row(DType::f32, {32, 2, 2432, 391}, {1, 30429184, 12512, 32}, 0) == "scan.tiles");
+  CHECK(row(DType::bf16, {108, 20, 72, 80, 6}, {1, 108, 172800, 2160, 12441600}, 0) == "scan.tiles");
+  CHECK(row(DType::f16, {5, 12, 400000}, {1, 2000000, 5}, 0) == "scan.tiles");   // neighbours in memory that a tile has, too
+  CHECK(row(DType::i8, {5, 12, 400000}, {1, 2000000, 5}, 0) == "scan.copied");
+  CHECK(row(DType::f16, {5, 1200, 4000}, {1, 20000, 5}, 0) == "scan.copied");
+  CHECK(row(DType::f16, {192, 7, 5000}, {1, 960000, 192}, 0) == "scan.lines");   // vectors, not much of them
+  CHECK(row(DType::f32, {104, 30, 50}, {1, 5200, 104}, 0) != "scan.tiles");      // little
   // gaps, after which lines begin anywhere
   CHECK(row(DType::i32, {496, 12, 6}, {1, 496, 5953}, 0) == "scan.cluster");
   CHECK(row(DType::i32, {496, 12, 6}, {1, 496, 5953}, 0, 8) == "scan.lines");
   CHECK(row(DType::i32, {496, 600}, {1, 496}, 0, 8) == "scan.tiles");
   for (const DType d : {DType::f16, DType::f32, DType::f64}) CHECK(row(d, {100, 300000}, {1, 103}, 0) == "scan.tiles");
   CHECK(row(DType::f32, {1000, 100000}, {1, 1024}, 0) == "scan.tiles");
+  CHECK(row(DType::f32, {1000, 50, 2000}, {1, 1024, 55000}, 0) == "scan.tiles");  // of planes, too
   CHECK(row(DType::f16, {1000, 100000}, {1, 1024}, 0) == "scan.tiles");
   CHECK(row(DType::f16, {1000, 10000}, {1, 1024}, 0) == "scan.lines");   // vectors of narrow elements, not much of them
   CHECK(row(DType::f32, {1000, 30000}, {2, 2000}, 0) == "scan.tiles");   // every second element

@@ -93,7 +93,7 @@ class Arrival {
   int threads, thread;  // that ask, and which of them this is; below 0, if none
 
   // n of them, one after another, of what the block's threads from number `first` on ask for.
-  TCU_DEVICE explicit Arrival(uint64_t *barriers, int first = 0, int n = 1)
+  TCU_DEVICE explicit Arrival(uint64_t *barriers, int first = 0, [[maybe_unused]] int n = 1)
       : barrier(barriers), threads(int(blockDim.x) - first), thread(int(threadIdx.x) - first) {
 #if TCU_DEVICE_CODE && __CUDA_ARCH__ >= 900
     if (thread == 0)

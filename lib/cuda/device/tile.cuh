@@ -29,6 +29,34 @@ TCU_FN constexpr int bytes_in_tile() {
 
 #if defined(TCU_KERNELS)
 
+// Where a tile's lines begin in memory: `apart` elements from one to the next, or, kFound, at places that stand in shared memory.
+template <bool kFound, class Index>
+struct LinesOf {
+  struct At {
+    int line, column;
+    Index o;  // from the first line on; kFound: not kept
+  };
+  const Index *places;
+  Index apart, stride;
+  int n;  // elements of a line
+
+  TCU_DEVICE At at(int line, int column) const { return {line, column, kFound ? Index(0) : Index(line) * apart + Index(column) * stride}; }
+  TCU_DEVICE Index offset(const At &a) const {
+    if constexpr (kFound) return places[a.line] + Index(a.column) * stride;
+    else return a.o;
+  }
+  // So many lines and elements of one further on.
+  struct Step {
+    int lines, columns;
+    Index o;
+  };
+  TCU_DEVICE Step step(int lines, int columns) const { return {lines, columns, at(lines, columns).o}; }
+  TCU_DEVICE void go(At &a, const Step &by) const {
+    a.line += by.lines, a.column += by.columns, a.o += by.o;
+    if (a.column >= n) a.column -= n, ++a.line, a.o += apart - Index(n) * stride;
+  }
+};
+
 // Room elements of every input, one input after another; a multiple of 128 bytes of each.
 template <class Inputs, class Out, int V, int Room>
 struct Tile {
@@ -57,11 +85,20 @@ struct Tile {
   TCU_DEVICE void fetch(const Arrival &arrival, const P &p, const Offsets<N, Index> &o, int mode, Index at, int place, int count) const {
     fetch<0>(Inputs{}, arrival, p, o, mode, at, start, place, count);
   }
-  // `count` elements of lines from number `first` on, one after another from `place` on, wherever mode `lines` has them in memory: single elements or
-  // words of 4 bytes, neighbours by neighbouring threads.
+  // `count` elements of lines from number `first` on, one after another from `place` on, wherever they lie in memory: single elements or words of
+  // 4 bytes, neighbours by neighbouring threads. mode: of a line's elements. Of lines along several modes `places` has room for an offset of each, for every
+  // input. Every thread of the block calls it.
   template <class P, class Index>
-  TCU_DEVICE void fetch_lines(const P &p, int lines, int mode, Index first, int place, int count) const {
-    fetch_lines<0>(Inputs{}, p, lines, mode, first, start, place, count);
+  TCU_DEVICE void fetch_lines(const P &p, Index first, int lines, Index *places, int mode, int place, int count) const {
+    if (p.n_kept == 1) return fetch_lines<false, 0>(Inputs{}, p, first, lines, places, mode, start, place, count);
+    for (int l = int(threadIdx.x); l < lines; l += int(blockDim.x)) {
+      Offsets<Inputs::size, Index> o;
+      decode(o, p, 0, p.n_kept, first + l);
+#pragma unroll
+      for (int i = 0; i < Inputs::size; ++i) places[i * lines + l] = o.in[i];
+    }
+    __syncthreads();
+    fetch_lines<true, 0>(Inputs{}, p, Index(0), lines, places, mode, start, place, count);
   }
   // The same elements, where they are one run, to the second level cache: before the launch's turn.
   template <class P, int N, class Index>
@@ -121,60 +158,74 @@ struct Tile {
     for (int k = 0; k < kItems; ++k)
       if (kWhole || k * all <= left) store_vector(to + k * all, e[k]);
   }
-  template <int I, class P, class Index>
-  TCU_DEVICE void fetch_lines(Types<>, const P &, int, int, Index, char *, int, int) const {}
-  template <int I, class P, class Index, class T, class... R>
-  TCU_DEVICE void fetch_lines(Types<T, R...>, const P &p, int lines, int mode, Index first, char *region, int place, int count) const {
+  template <bool kFound, int I, class P, class Index>
+  TCU_DEVICE void fetch_lines(Types<>, const P &, Index, int, const Index *, int, char *, int, int) const {}
+  template <bool kFound, int I, class P, class Index, class T, class... R>
+  TCU_DEVICE void fetch_lines(Types<T, R...>, const P &p, Index first, int lines, const Index *places, int mode, char *region, int place, int count) const {
     constexpr int W = sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1;  // elements of a word of shared memory
-    const Index apart = Index(p.mode[lines].in[I]), stride = Index(p.mode[mode].in[I]);
-    const int n = int(p.mode[mode].extent);
-    const T *const from = opaque(static_cast<const T *>(p.in[I]) + first * apart);
+    const LinesOf<kFound, Index> of{places + I * lines, Index(p.mode[0].in[I]), Index(p.mode[mode].in[I]), int(p.mode[mode].extent)};
+    const T *const from = opaque(static_cast<const T *>(p.in[I]) + first * of.apart);
     T *const to = reinterpret_cast<T *>(region) + place;
-    // Element `column` of a line lies at from[o]; the next one, or that after so many lines and elements of one.
-    struct Walk {
-      int column;
-      Index o;
-    };
-    const Index back = apart - Index(n) * stride;  // from behind a line's end to the next line
-    const auto step = [&](Walk &at, int columns, Index by) {
-      at.column += columns, at.o += by;
-      if (at.column >= n) at.column -= n, at.o += back;
-    };
-    const int start = int(threadIdx.x) * W - place % W, all = int(blockDim.x) * W;
-    // Of the first thread's word the first elements may be of lines before the tile, W of these at most.
-    const int line = int(divide(Index(start + W * n), p.mode[mode].divisor)) - W, lines_on = int(divide(Index(all), p.mode[mode].divisor));
-    Walk at{start - line * n, Index(line) * apart + Index(start - line * n) * stride};
-    const int columns = all - lines_on * n;
-    const Index by = Index(lines_on) * apart + Index(columns) * stride;
-    const bool words = alignof(T) == sizeof(T) && (W == 1 || (stride == 1 && place % W == 0 && n % W == 0 && apart % W == 0 && is_aligned<T, W>(from)));
-    int i = start;
-    const auto pass = [&] { step(at, columns, by), i += all; };  // to the thread's next word
-    if (words) {
-#pragma unroll 8
-      for (; i < count; pass()) copy_ahead<W * sizeof(T)>(to + i, from + at.o);
-    } else {  // words of single elements; the first and the last one have what is none of these beside them
-      const auto word = [&](Walk one, int skip, int end) {
-        Vec<T, W> e{};
-#pragma unroll
-        for (int w = 0; w < W; ++w, step(one, 1, stride))
-          if (w >= skip && w < end) e.at[w] = Raw<T, 1>::load_one(from + one.o).get().at[0];
-        return e;
-      };
-      const auto next = [&] {
-        const Vec<T, W> e = word(at, 0, W);
-        pass();
-        return e;
-      };
-      if (i < 0) store_vector(to + i, word(at, -i, count - i)), pass();
-      // Words that a thread has in flight. Of halves 16: scans of a view's lines took 0.84 to 0.89 of the time that they take with four (H200, float16, 130 MB).
-      constexpr int kFew = 4, kMany = W == 2 ? 16 : kFew;
-      while (i + (kMany - 1) * all + W <= count) put_words<kMany, true, W>(to + i, all, count - W - i, next);
-      if constexpr (kMany > kFew)
-        while (i + (kFew - 1) * all + W <= count) put_words<kFew, true, W>(to + i, all, count - W - i, next);
-      while (i + W <= count) put_words<kFew, false, W>(to + i, all, count - W - i, next);
-      if (i < count) store_vector(to + i, word(at, 0, count - i));
+    bool words = alignof(T) == sizeof(T);
+    if (W > 1) {
+      words &= of.stride == 1 && place % W == 0 && of.n % W == 0 && is_aligned<T, W>(from);
+#pragma unroll 1
+      for (int m = 0; m < p.n_kept; m = opaque(m + 1)) words &= p.mode[m].in[I] % W == 0;
     }
-    fetch_lines<I + 1>(Types<R...>{}, p, lines, mode, first, region + Room * int(sizeof(T)), place, count);
+    if (words) {
+      const auto all = int(blockDim.x) * W;
+      auto at = begin(of, p.mode[mode].divisor, int(threadIdx.x) * W);
+      const auto on = step_of(of, p.mode[mode].divisor, all);
+#pragma unroll 8
+      for (int i = int(threadIdx.x) * W; i < count; of.go(at, on), i += all) copy_ahead<W * sizeof(T)>(to + i, from + of.offset(at));
+    } else {
+      copy_words(of, p.mode[mode].divisor, from, to, place, count);
+    }
+    fetch_lines<kFound, I + 1>(Types<R...>{}, p, first, lines, places, mode, region + Room * int(sizeof(T)), place, count);
+  }
+  // A tile's element number i, which may be a few before the first.
+  template <bool kFound, class Index>
+  TCU_DEVICE static auto begin(const LinesOf<kFound, Index> &of, const Divisor &n, int i) {
+    const int line = int(divide(Index(i + 16 * of.n), n)) - 16;
+    return of.at(line, i - line * of.n);
+  }
+  template <bool kFound, class Index>
+  TCU_DEVICE static auto step_of(const LinesOf<kFound, Index> &of, const Divisor &n, int elements) {
+    const int lines = int(divide(Index(elements), n));
+    return of.step(lines, elements - lines * of.n);
+  }
+  // W elements from where `at` is, of which only those from number `skip` on, before `end`, are the tile's.
+  template <int W, class Lines, class At, class T>
+  TCU_DEVICE static Vec<T, W> one_by_one(const Lines &of, At at, const T *from, int skip, int end) {
+    Vec<T, W> e{};
+    const auto on = of.step(0, 1);
+#pragma unroll
+    for (int w = 0; w < W; ++w, of.go(at, on))
+      if (w >= skip && w < end) e.at[w] = Raw<T, 1>::load_one(from + of.offset(at)).get().at[0];
+    return e;
+  }
+  // Words of single elements; the first and the last one have what is none of the tile's beside them.
+  template <class Lines, class T>
+  TCU_DEVICE static void copy_words(const Lines &of, const Divisor &n, const T *from, T *to, int place, int count) {
+    constexpr int W = sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1;
+    const int all = int(blockDim.x) * W;
+    int i = int(threadIdx.x) * W - place % W;
+    auto at = begin(of, n, i);
+    const auto on = step_of(of, n, all);
+    const auto pass = [&] { of.go(at, on), i += all; };  // to the thread's next word
+    const auto next = [&] {
+      const Vec<T, W> e = one_by_one<W>(of, at, from, 0, W);
+      pass();
+      return e;
+    };
+    if (i < 0) store_vector(to + i, one_by_one<W>(of, at, from, -i, count - i)), pass();
+    // Words that a thread has in flight. Of halves 16: scans of a view's lines took 0.84 to 0.89 of the time that they take with four (H200, float16, 130 MB).
+    constexpr int kFew = 4, kMany = W == 2 ? 16 : kFew;
+    while (i + (kMany - 1) * all + W <= count) put_words<kMany, true, W>(to + i, all, count - W - i, next);
+    if constexpr (kMany > kFew)
+      while (i + (kFew - 1) * all + W <= count) put_words<kFew, true, W>(to + i, all, count - W - i, next);
+    while (i + W <= count) put_words<kFew, false, W>(to + i, all, count - W - i, next);
+    if (i < count) store_vector(to + i, one_by_one<W>(of, at, from, 0, count - i));
   }
   TCU_DEVICE void read_from(Pack<V, Types<>> &, const char *, int) const {}
   template <class T, class... R>

@@ -153,11 +153,12 @@ struct ScanCluster {
   // Lines that lie side by side, of each of which a warp reads an element here and there: some 30 in a nanosecond, so that a few hundred lines
   // are done before other rows have handed on what comes before their second tile. Of 22 such scans (tune_seed41.json) of 32,000 to 525,000 elements
   // and 160 steps and more this row took 0.45 to 1.06 of the others' time, but for two of 300,000 whose tiles scan.columns copies whole.
-  // Up to 384 lines of 24 steps and more too: of nine random problems of up to 148 steps it was faster in all, 0.61 to 0.89 of the time.
+  // Up to 384 lines of 24 steps and more too: of nine random problems of up to 148 steps it was faster in all, 0.61 to 0.89 of the time. Not more than 640
+  // lines: of sixteen of those it was slower in all, 1.02 to 2.4.
   static bool reads_across(const Problem &p, const Device &d) {
     const int64_t n = fastest(p, Role::S)->extent, elements = n * p.kept();
     if (!ScanLines::accepts(p, d) && n >= 32 && elements <= 620000 && p.kept() <= 1280) return true;  // a block each, not a warp
-    if (n < (p.kept() <= 384 ? 24 : 160) || elements > 600000) return false;
+    if (n < (p.kept() <= 384 ? 24 : 160) || elements > 600000 || p.kept() > 640) return false;
     return elements <= 1 << 18 || !ScanColumns::accepts(p, d) || !ScanColumns::shape(p, d).by_machine;
   }
   // One piece a thread while that leaves no processor more than 512 threads.

@@ -14,6 +14,7 @@
 
 namespace tcu::cuda {
 inline constexpr int kMostOfTile = 3;  // times kScanBlock, a block's threads
+inline constexpr int kMostStarts = 1024;  // lines of a tile whose places are each found
 // Vectors of a thread, of so many, in a tile of so many elements that begins anywhere in 128 bytes.
 TCU_FN constexpr int tile_items(int elements, int vector, int threads) {
   return ((elements + 8 * vector + threads * vector - 1) / (threads * vector)) | 1;
@@ -32,6 +33,7 @@ struct scan_tiles {
   using Inputs = typename Map::Inputs;
   static constexpr int V = kVector<Inputs, Out>, kBytes = bytes_in_tile<Inputs, Out>();
   static constexpr int kTile = kScanBlock * V * scan_items(V, kBytes, kBytes > int(sizeof(Out)));
+  static constexpr bool kSingle = Inputs::size == 1 && kBytes == int(sizeof(Out));  // which tiles are of more threads, or less memory, than kTile says
   static constexpr int kMostThreads = kMostOfTile * kScanBlock, kWarps = kMostThreads / 32;
   static constexpr int kResident = kApart ? 3 : 4;  // a thread has sixteen words of lines that lie apart under way
   using AwaitsTurn = scan_tiles;
@@ -55,8 +57,10 @@ struct scan_tiles {
     if (!kApart && begins_early<scan_tiles>()) data.look_ahead(p, origin, mode, memory, count);
     await_turn();
     begin_apart(p, int(blockIdx.x));
-    if constexpr (kApart) data.fetch_lines(p, 0, mode, line, place, count);
-    else data.fetch(arrival, p, origin, mode, memory, place, count);
+    if constexpr (kApart) {
+      const int lines = left < p.detail ? int(left) : p.detail;
+      data.fetch_lines(p, line, lines, reinterpret_cast<Index *>(data.start + (kSingle ? room : kTile) * kBytes), mode, place, count);
+    } else data.fetch(arrival, p, origin, mode, memory, place, count);
     arrival.wait();
 
     const int start = int(threadIdx.x) * mine, lane = int(threadIdx.x) % 32, warp = int(threadIdx.x) / 32, warp_start = start - lane * mine;
@@ -129,6 +133,7 @@ struct scan_tiles {
 
 #if !defined(__CUDACC__)
 #include <numeric>
+#include <utility>
 
 namespace tcu::cuda::rows {
 
@@ -153,15 +158,16 @@ struct ScanTiles {
     return p.modes.n_of(Role::K) <= 1 && !p.empty();
   }
   static bool dense(const Problem &p, int operand) {
-    const Mode *const s = fastest(p, Role::S), *const k = fastest(p, Role::K);
-    return s->stride[operand] == 1 && (!k || k->stride[operand] == s->extent);
+    int64_t next = 1;
+    const auto follows = [&](const Mode &m) { return m.stride[operand] == std::exchange(next, next * m.extent); };
+    return follows(*fastest(p, Role::S)) && std::all_of(p.modes.begin(), p.modes.end(), [&](const Mode &m) { return m.role == Role::S || follows(m); });
   }
   // Whether they do in out alone.
-  static bool apart(const Problem &p) { return p.modes.n_of(Role::K) == 1 && !p.empty() && dense(p, 0) && !dense(p); }
+  static bool apart(const Problem &p) { return p.modes.n_of(Role::K) > 0 && !p.empty() && dense(p, 0) && !dense(p); }
   static bool accepts(const Problem &p, const Device &d) { return (dense(p) || apart(p)) && fit(p, d, lines(p)); }
   static bool fit(const Problem &p, const Device &d, const Lines &lines) {
     const int64_t all = threads(p, lines.length), places = ScanLookback::tile(p) / kScanBlock * all;
-    return lines.length <= room(p, int(all)) && places * tile_bytes(p) <= d.shared_bytes - 2048 &&
+    return lines.length <= room(p, int(all)) && places * tile_bytes(p) <= d.shared_bytes - 2048 - starts_bytes(p, kMostStarts) &&
            ceil_div(lines.count, at_once(p, d, lines, room(p, int(all)))) <= INT32_MAX;
   }
   // Of the largest tiles only such as three of find room on a multiprocessor, and lines for all of these (2^14 lines of 2^14 float32 on an
@@ -169,17 +175,21 @@ struct ScanTiles {
   static bool suits(const Problem &p, const Device &d) { return (dense(p) || suits_apart(p)) && suit(p, d, lines(p)); }
   // Not inputs of which neighbours in a line lie far apart, or that lines have in common; nor vectors of narrow elements, which scan.lines reads as such,
   // but of much. (H200, lines of 10 to 16000 that begin 1 to 16 elements after the last one's end, 96 MB, time over the best other row's: of 4 and 8 bytes
-  // 0.51 to 1.04, of 2 bytes 0.47 to 1.05; of 8 and 24 MB 0.52 to 1.3.)
+  // 0.51 to 1.04, of 2 bytes 0.47 to 1.05; of 8 and 24 MB 0.52 to 1.3. Lines of 3 to 4000 along two modes, in the input's order or another, 96 MB: 0.54 to
+  // 1.04, but of 3 and 5 of one byte, or in another order of 8, 1.06 to 1.24; 16 MB 0.41 to 0.85, of 5 of 8 bytes 1.1, and of whole vectors 1.2 to 1.5.)
   static bool suits_apart(const Problem &p) {
-    const Mode &s = *fastest(p, Role::S), &k = *fastest(p, Role::K);
+    const Mode &s = *fastest(p, Role::S);
     const int mode = int(&s - p.modes.begin());
     bool vectors = true;
     for (int i = 1; i <= p.n_inputs; ++i) {
-      const int64_t along = std::abs(s.stride[i]), across = std::abs(k.stride[i]);
-      if (along == 0 || along > 8 || across < along) return false;
+      const int64_t along = std::abs(s.stride[i]);
+      const auto shared = [&](const Mode &m) { return std::abs(m.stride[i]) < along; };
+      if (along == 0 || along > 8 || std::any_of(p.modes.begin(), p.modes.end(), shared)) return false;
       vectors &= s.stride[i] == 1 && rows_aligned(p, mode, i, vector_of(p, true));
     }
-    return s.extent <= 16384 && (!vectors || bytes_of(p.out) >= 4 || p.bytes() >= 40 << 20);
+    const bool found = starts_found(p);
+    if (s.extent > 16384 || (found && p.bytes() < 1 << 20)) return false;
+    return !vectors || (bytes_of(p.out) >= 4 && !found) || p.bytes() >= 40 << 20;
   }
   static bool suit(const Problem &p, const Device &d, const Lines &lines) {
     if (threads(p, lines.length) <= 2 * kScanBlock) return true;
@@ -189,13 +199,16 @@ struct ScanTiles {
   static int at_once(const Problem &p, const Device &d, const Lines &lines, int room) {
     const int64_t n = lines.length, each = ceil_div(lines.count, 2 * d.processors);
     const int64_t least = std::max<int64_t>(1, 256 * vector_of(p, true) / n);
-    const int64_t most = std::min(room / n, std::max(each, least));
+    const int64_t most = std::min({room / n, std::max(each, least), starts_found(p) ? int64_t(kMostStarts) : INT32_MAX});
     for (const int64_t bytes : {128, 16}) {
       const int64_t step = bytes / std::gcd(bytes, n * bytes_of(p.in[0])), whole = most / step * step;
       if (whole * 8 >= most * 7) return int(whole);
     }
     return int(most);
   }
+  // Whether a tile's lines lie along several modes, and not just one.
+  static bool starts_found(const Problem &p) { return p.modes.n_of(Role::K) > 1 && apart(p); }
+  static int starts_bytes(const Problem &p, int lines) { return starts_found(p) ? lines * p.n_inputs * int(sizeof(int64_t)) : 0; }
   static LaunchConfig configure(const Problem &p, const Device &d) { return launch(p, d, lines(p)); }
   static LaunchConfig launch(const Problem &p, const Device &d, const Lines &lines) {
     LaunchConfig c;
@@ -203,6 +216,7 @@ struct ScanTiles {
     c.grid = ceil_div(lines.count, c.detail);
     const int64_t places = c.block * c.vector * tile_items(int(c.detail * lines.length), c.vector, c.block);
     c.shared_bytes = int((single(p) ? places : ScanLookback::tile(p)) * tile_bytes(p));
+    c.shared_bytes += starts_bytes(p, c.detail);
     // Of 16 bits: of eleven problems of 8 to 28 us eight were faster, 0.86 to 0.97, one slower, 1.04 (H100); of 32 bits they are slower.
     if (tile_bytes(p) == 2) begin_apart(c, d);
     return c;

@@ -355,12 +355,12 @@ struct ScanTurned {
   // Lines for all processors, and pieces that are not mostly gaps; of neighbours that begin anywhere, which come one by one, more. Of 54 problems of
   // 0.5 to 400 MB (H200, time over scan.copied's) those with so many lines took 0.43 to 0.94, but for 4097 of float32 that begin anywhere, 1.19; those with a
   // little fewer (1024, 2048) 0.56 to 1.2, with half as many 1.1 to 2.3, with a quarter up to 4.7. Not where results of one or two bytes would go to memory
-  // one by one.
+  // one by one. (Of 10 and 14 float64, 24 and 96 MB, it takes 0.67 to 0.84 of the best other row's time, of 25 float32 0.93 and 1.0, of 14 2.3 to 2.7.)
   static bool suits(const Problem &p, const Device &d) {
     const int behind = bytes_of(along(p) ? p.in[0] : p.out), each = !along(p) && vector(p) == 1 ? 8 : 1;
     const Mode &s = *fastest(p, Role::S);
     if (!along(p) && behind <= 2 && !starts_aligned(p, int(&s - p.modes.begin()), 0, 16 / behind)) return false;
-    return s.extent * behind >= 128 && blocks(p, most_lanes(p)) >= int64_t(d.processors) * each;
+    return s.extent * behind >= (along(p) && behind == 8 ? 80 : 128) && blocks(p, most_lanes(p)) >= int64_t(d.processors) * each;
   }
   static LaunchConfig configure(const Problem &p, const Device &d) {
     LaunchConfig c;
