@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <utility>
 
 #include "core/error.h"
 #include "core/hash.h"
@@ -502,6 +503,29 @@ Problem as_map_of_out(const Problem &p, int k) {
   f.alignment[k] = p.alignment[0];
   f.in_place = true;
   for (Mode &m : f.modes) m.stride[k] = m.stride[0];
+  order_modes(f);
+  return f;
+}
+Problem as_reduction_to_room(const Problem &p) {
+  Problem f = p;
+  f.out = p.acc, f.alignment[0] = 4, f.reads_out = false;
+  int64_t next = 1;
+  for (Mode &m : f.modes)
+    if (m.role == Role::K) m.stride[0] = std::exchange(next, next * m.extent);
+  order_modes(f);
+  return f;
+}
+Problem as_map_of_room(const Problem &p) {
+  Problem f = p;
+  f.family = Family::broadcast, f.op = ReduceOp::none, f.expr = Expr::identity();
+  f.n_inputs = 1, f.in[0] = f.element = p.acc, f.alignment[1] = 4;
+  f.modes = {};
+  int64_t next = 1;
+  for (const Mode &m : p.modes)
+    if (m.role == Role::K) {
+      f.modes.push(m);
+      f.modes[f.modes.size() - 1].stride[1] = std::exchange(next, next * m.extent);
+    }
   order_modes(f);
   return f;
 }

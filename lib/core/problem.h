@@ -107,6 +107,11 @@ Problem as_scan_of_out(const Problem &scan);
 Problem as_copy_to_out(const Problem &map, int k);
 Problem as_map_of_out(const Problem &map, int k);
 
+// And a reduction to values, where there is room for these: of its elements, as its first input has them, to the room, and a map of the room to out. Of
+// other reductions a row's `accepts` is to know.
+Problem as_reduction_to_room(const Problem &reduction);
+Problem as_map_of_room(const Problem &reduction);
+
 // Re-checks what depends on pointers alone, for a plan that is executed on new ones.
 struct Pointers {
   void *out = nullptr, *more[kMaxResults - 1] = {};

@@ -254,6 +254,7 @@ constexpr Kernel table[] = {
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
     row<rows::BroadcastTape>("broadcast.tape", Family::broadcast),  // after what takes everything: for pins, and where it stands in
     row<rows::ReduceTiny>("reduce.tiny", Family::reduce),
+    row<rows::ReduceCopied>("reduce.copied", Family::reduce),
     row<rows::ReduceTcuStaged>("reduce.tcu.staged", Family::reduce),
     row<rows::ReduceTcuSegmented>("reduce.tcu.segmented", Family::reduce),
     row<rows::ReduceTcuStrided>("reduce.tcu.strided", Family::reduce),

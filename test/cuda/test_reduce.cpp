@@ -2,6 +2,7 @@
 #include "problems.h"
 
 using namespace problems;
+using tensors::Order;
 
 namespace {
 
@@ -24,11 +25,12 @@ const Case cases[] = {
 };
 bool is_bool(const Case &c) { return c.in == TCU_BOOL; }
 
-void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs) {
+void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs,
+              Order order = Order::first) {
   const Sizes kept = kept_of(extents, dims);
   const bool is_empty = std::any_of(dims.begin(), dims.end(), [&](int32_t d) { return extents[size_t(d)] == 0; });
   if (is_empty && c.op != TCU_REDUCE_SUM) return;
-  Tensor in(rng, c.in, extents, !plain, plain), out(rng, c.out, kept, false, plain);
+  Tensor in(rng, c.in, extents, !plain, plain, order), out(rng, c.out, kept, false, plain);
   const bool prod = c.op == TCU_REDUCE_PROD;
   in.fill([&]() -> double { return is_bool(c) ? support::chance(rng, 50) : prod ? (support::chance(rng, 50) ? 1 : -1) : double(support::pick(rng, -4, 4)); });
   tcu_options_t options = TCU_OPTIONS_INIT;
@@ -67,7 +69,21 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
       if (support::chance(rng, 50)) dims.push_back(int32_t(m));
     run_case(rng, support::one_of(rng, cases), extents, dims, support::chance(rng, 50), runs);
   }
-  report("reduce", runs, {"reduce.split", "reduce.channels", "reduce.periods", "reduce.shifted", "reduce.tcu."});  // of which those below are asked
+  report("reduce", runs, {"reduce.copied", "reduce.split", "reduce.channels", "reduce.periods", "reduce.shifted", "reduce.tcu."});  // of which those below are asked
+}
+
+TEST_CASE("cuda: reductions whose results lie in another order, on every kernel", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(70);
+  std::vector<int> runs;
+  const auto in_some_order = [&](const Case &c) {
+    run_case(rng, c, {37, 3, 61}, {1}, true, runs, Order::reversed);
+    run_case(rng, c, {64, 65, 2}, {2}, support::chance(rng, 50), runs, Order::reversed);
+    run_case(rng, c, {5, 9, 2, 7, 11}, {2, 4}, support::chance(rng, 50), runs, Order::shuffled);
+  };
+  in_some_order(support::one_of(rng, cases));
+  for_cases(rng, cases, in_some_order);
+  report_of("reduce", runs, {"reduce.copied"});
 }
 
 TEST_CASE("cuda: reductions in parts on every kernel", "[cuda][reduce]") {

@@ -102,7 +102,7 @@ TEST_CASE("cuda: second results on every kernel", "[cuda][reduce]") {
     run_case(rng, cases[i], {115, 1540}, {1}, true, runs);
     for (int64_t n : {1, 3, 8, 48, 64, 256}) run_case(rng, cases[i], {n, 37}, {0}, true, runs);
   }
-  report("reduce", runs, {"reduce.tcu."});
+  report("reduce", runs, {"reduce.copied", "reduce.tcu."});
 }
 
 TEST_CASE("cuda: two, three and four results of maps on every kernel", "[cuda][broadcast]") {

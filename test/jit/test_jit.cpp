@@ -534,6 +534,23 @@ TEST_CASE("rows: scans of a few lines whose elements alternate") {
   CHECK(row(DType::f32, {4, 65537, 8}) == "scan.interleaved");
 }
 
+TEST_CASE("rows: reductions whose results lie in another order than what they are of") {
+  const auto row = [](DType d, const Sizes &extents, const Sizes &in, int dim, ReduceOp op = ReduceOp::sum) {
+    Call call;
+    Sizes kept = extents;
+    kept[size_t(dim)] = 1;
+    return chosen(call.tensor(is_arg(op) ? DType::i64 : d, kept).tensor(d, extents, in).expr({Node::input(0)}).reduce(op, {dim}));
+  };
+  CHECK(row(DType::f32, {408, 3, 19672}, {59016, 19672, 1}, 1) == "reduce.copied");
+  CHECK(row(DType::f16, {408, 19672, 3}, {59016, 3, 1}, 2) == "reduce.copied");
+  CHECK(row(DType::f16, {408, 19672, 64}, {1259008, 64, 1}, 2) == "reduce.copied");
+  CHECK(row(DType::f16, {408, 64, 19672}, {1259008, 19672, 1}, 1) != "reduce.copied");               // many elements each
+  CHECK(row(DType::f32, {408, 3, 196}, {588, 196, 1}, 1) != "reduce.copied");                        // few results
+  CHECK(row(DType::f32, {19672, 3, 408}, {1, 19672, 59016}, 1) != "reduce.copied");                  // as they lie
+  CHECK(row(DType::f32, {4, 3, 802000}, {3, 1, 12}, 1) != "reduce.copied");                          // in what is a sector
+  CHECK(row(DType::f32, {408, 3, 19672}, {59016, 19672, 1}, 1, ReduceOp::argmax) != "reduce.copied");  // two numbers each
+}
+
 TEST_CASE("rows: scans between tensors whose modes lie in another order, and of lines with gaps between them") {
   const auto row = [](DType d, const Sizes &extents, const Sizes &in, int dim, int major = 9) {
     Call call;
