@@ -506,9 +506,10 @@ Problem as_map_of_out(const Problem &p, int k) {
   order_modes(f);
   return f;
 }
+DType room_dtype(const Problem &p) { return p.reads_out ? p.acc : p.out; }
 Problem as_reduction_to_room(const Problem &p) {
   Problem f = p;
-  f.out = p.acc, f.alignment[0] = 4, f.reads_out = false;
+  f.out = room_dtype(p), f.alignment[0] = 4, f.reads_out = false;
   int64_t next = 1;
   for (Mode &m : f.modes)
     if (m.role == Role::K) m.stride[0] = std::exchange(next, next * m.extent);
@@ -518,7 +519,8 @@ Problem as_reduction_to_room(const Problem &p) {
 Problem as_map_of_room(const Problem &p) {
   Problem f = p;
   f.family = Family::broadcast, f.op = ReduceOp::none, f.expr = Expr::identity();
-  f.n_inputs = 1, f.in[0] = f.element = p.acc, f.alignment[1] = 4;
+  f.n_inputs = 1, f.in[0] = f.element = room_dtype(p), f.alignment[1] = 4;
+  f.acc = compute_dtype(f.element);
   f.modes = {};
   int64_t next = 1;
   for (const Mode &m : p.modes)

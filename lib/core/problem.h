@@ -107,8 +107,9 @@ Problem as_scan_of_out(const Problem &scan);
 Problem as_copy_to_out(const Problem &map, int k);
 Problem as_map_of_out(const Problem &map, int k);
 
-// And a reduction to values, where there is room for these: of its elements, as its first input has them, to the room, and a map of the room to out. Of
-// other reductions a row's `accepts` is to know.
+// And a reduction to one result, where there is room for the results as its first input has them: to the room, and a map of that to out. The room has
+// out's type, or if out is read the accumulator's, so that each result is rounded once; alpha is the first one's, or with beta the second's.
+DType room_dtype(const Problem &reduction);
 Problem as_reduction_to_room(const Problem &reduction);
 Problem as_map_of_room(const Problem &reduction);
 

@@ -5,7 +5,6 @@
 #include "cuda/rows.h"
 #include "kernels/broadcast_permute.cuh"
 #include "kernels/scan_along.cuh"
-#include "kernels/scan_tiles.cuh"
 #include "plan/planner.h"
 
 namespace tcu::cuda::rows {
@@ -62,13 +61,14 @@ bool Copied::compiled(const Plan &plan) {
 }
 
 namespace {
-constexpr size_t kAligned = 256;
-size_t room_of(const Problem &p) { return size_t(p.kept() * bytes_of(p.acc)); }
+constexpr size_t kAligned = 256, kMostRoom = 1 << 30;  // bytes; more than that a device may not have
+size_t room_of(const Problem &p) { return size_t(p.kept() * bytes_of(room_dtype(p))); }
 }  // namespace
 
-// Of one value, which scratch memory holds as the accumulator does; of results that do not lie as what they are reduced of does.
+// Where results do not lie as what they are reduced of does.
 bool ReduceCopied::accepts(const Problem &p, const Device &) {
-  if (is_arg(p.op) || p.n_more > 0 || p.empty() || p.reduced() == 0 || compute_dtype(p.acc) != p.acc) return false;
+  if (p.n_more > 0 || p.empty() || p.reduced() == 0) return false;
+  if (p.reads_out && (is_arg(p.op) || compute_dtype(p.acc) != p.acc)) return false;  // the map is to have alpha and beta as the reduction would
   int64_t last = 0;
   for (const Mode &m : p.modes)
     if (m.role == Role::K) {
@@ -78,14 +78,15 @@ bool ReduceCopied::accepts(const Problem &p, const Device &) {
     }
   return false;
 }
-// Many results of few elements each, of which neighbours in memory go to other sectors. (H200, 16, 48 and 192 MB of float16, float32, float64, in results of
-// 2 to 64 in three orders, time over the best other row's: 0.24 to 0.6 where a result has 2 or 3, 0.4 to 0.98 of 8, 0.5 to 1.15 of 24, those of 1.03 to
-// 1.15 being of long rows of results; of more it is slower there.)
+// Many results of few elements each, of which neighbours in memory go to other sectors. (H200, 16, 48 and 192 MB of all widths, in results of 2 to 128 in
+// three orders, time over the best other row's: 0.10 to 0.7 where a result has 2 or 3, but 16 MB up to 1.0; 0.25 to 1.0 of 8, positions in 16 MB up to 1.23;
+// 0.3 to 1.09 of 24, such positions up to 1.45; 0.7 to 1.09 of more. Where what is read is long rows of results, more than 64 bytes each take 0.96 to 1.6.)
 bool ReduceCopied::suits(const Problem &p, const Device &) {
   const Mode &next = *fastest(p, Role::K);
   const int bytes = bytes_of(p.in[leading_input(p) - 1]);
   const bool in_rows = p.modes[0].role == Role::K && p.modes[0].extent * bytes >= 64;
-  return std::abs(next.stride[0]) * bytes_of(p.out) >= 32 && p.kept() >= 1 << 18 && p.reduced() * bytes <= (in_rows ? 64 : 128);
+  const bool scattered = std::abs(next.stride[0]) * bytes_of(p.out) >= 32, many = p.kept() >= 1 << 18 && room_of(p) <= kMostRoom;
+  return scattered && many && p.reduced() * bytes <= (in_rows ? 64 : 256);
 }
 LaunchConfig ReduceCopied::configure(const Problem &p, const Device &d) {
   LaunchConfig c = configured(as_map_of_room(p), as_reduction_to_room(p), d);
@@ -101,8 +102,9 @@ void ReduceCopied::launch(const Plan &plan, const Execution &e, Backend &backend
   const auto behind = reinterpret_cast<uintptr_t>(e.workspace) + (c.workspace_bytes - c.zeroed_bytes - room_of(plan.problem));
   void *const room = reinterpret_cast<void *>(behind / kAligned * kAligned);  // kAligned bytes before it are nobody's
   Execution first = e, second = e;
-  first.at.out = room, first.alpha = first.beta = make_scalar(reduction->post, 1);
-  second.at.in[0] = room;
+  first.at.out = room, second.at.in[0] = room;
+  if (plan.problem.reads_out) first.alpha = make_scalar(reduction->post, 1);
+  else second.alpha = second.beta = make_scalar(map->post, 1);
   reduction->kernel->launch(*reduction, first, backend);
   map->kernel->launch(*map, second, backend);
 }
@@ -122,9 +124,9 @@ bool reads_short_runs(const Problem &p) {
   const bool in_turn = line.stride[1] == 1 && next && next->stride[1] == line.extent && next->stride[0] == 1 && next->extent >= 32;
   return in_turn && p.n_inputs == 1 && bytes >= 4 && line.extent * bytes <= 56 && p.bytes() >= 4 << 20;
 }
-// Whether an input's elements lie elsewhere in out: what neighbours there read is a sector and more apart, and no tile of scan.tiles has with it what lies
-// beside it in memory.
-bool is_scattered(const Problem &p, const Device &d, int input) {
+// Whether an input's elements lie elsewhere in out: what neighbours there read is a sector and more apart, and what lies beside it in memory is not read
+// at about the same time.
+bool is_scattered(const Problem &p, int input) {
   const Mode &line = *fastest(p, Role::S);
   const int bytes = bytes_of(p.in[input - 1]);
   const int64_t together = line.stride[0] == 1 && line.stride[input] == 1 ? line.extent : 1;  // neighbours both in out and in the input
@@ -132,22 +134,21 @@ bool is_scattered(const Problem &p, const Device &d, int input) {
   const auto follows = [&](const Mode &m) { return m.stride[0] != together && m.stride[input] == together; };
   const auto next = std::find_if(p.modes.begin(), p.modes.end(), follows);
   if (together * bytes >= 64 || next == p.modes.end() || std::none_of(p.modes.begin(), p.modes.end(), jumps)) return false;
-  const bool in_tile = together * bytes >= 8 && next->stride[0] <= 128 * together && ScanTiles::accepts(p, d) && ScanTiles::suits(p, d);
-  return !in_tile;
+  return together == 1 || together * bytes < 8 || next->stride[0] > 128 * together;
 }
 }  // namespace
 
 // Where there is some, and an input is scattered. Of 22 random permuted scans of 12 MB and more 19 were faster than by any other row, 0.18 to 0.71 of the
 // time, and three slower, up to 1.25 (H100); of 26 of 4 to 12 MB 21, 0.24 to 0.99, and four by more than 5 %, up to 2.5. So are lines of less than two
-// sectors that lie in another order (H200: lines of 5 float16 and of 14 float32, 44 and 106 MB, 0.20 and 0.36 of the time), but where scan.tiles has them
-// (0.56 to 0.92 of this row's time in nine of 3 to 16 elements, of less than eight bytes 1.0 to 1.2). And in place of scan.general, whatever there is:
-// of 36 of less than 8 bytes an element 32 were faster, 0.22 to 0.94 of the time, three slower, up to 1.32; of 22 of 8 bytes, or of integers whose sums
-// are, 11 and 7, 0.65 to 1.7.
+// sectors that lie in another order (H200: lines of 5 float16 and of 14 float32, 44 and 106 MB, 0.20 and 0.36 of the time), but near each other, which
+// scan.tiles and scan.lines have (0.44 to 0.92 of this row's time in eleven of 3 to 16 elements, of less than eight bytes 1.0 to 1.2). And in place of
+// scan.general, whatever there is: of 36 of less than 8 bytes an element 32 were faster, 0.22 to 0.94 of the time, three slower, up to 1.32; of 22 of
+// 8 bytes, or of integers whose sums are, 11 and 7, 0.65 to 1.7.
 bool ScanCopied::suits(const Problem &p, const Device &d) {
   if (row_without(Family::scan, accepts, p, d).accepts == ScanGeneral::accepts) return !reads_short_runs(p);
   if (p.bytes() < 4 << 20) return false;
   for (int i = 1; i <= p.n_inputs; ++i)
-    if (is_scattered(p, d, i)) return true;
+    if (is_scattered(p, i)) return true;
   return false;
 }
 LaunchConfig ScanCopied::configure(const Problem &p, const Device &d) { return configured(as_map_to_out(p), as_scan_of_out(p), d); }

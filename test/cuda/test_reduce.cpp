@@ -40,10 +40,10 @@ void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<i
   std::vector<double> old;
   out.fill([&] { return double(old.emplace_back(c.out == TCU_BOOL ? 0 : double(support::pick(rng, -3, 3)))); });
   if (scaled) {
-    a = 2, b = -1;
+    a = 2, b = support::chance(rng, 60) ? -1 : 0;
     if (c.out == TCU_INT64) alpha.i = 2, beta.i = -1;
     else alpha.f = 2, beta.f = -1;
-    options.alpha = &alpha, options.beta = &beta;
+    options.alpha = &alpha, options.beta = b ? &beta : nullptr;
   }
   auto expected = oracle::reduce(c.fold, {in.values()}, dims);
   if (scaled)
