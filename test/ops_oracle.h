@@ -237,7 +237,7 @@ inline std::map<std::string, Oracle> make_oracles() {
     return dy * (s + 2 * x * gelu_du(x) * s * sigmoid(-2 * gelu_u(x)));
   });
   grad("silu_grad", Args::grad_x, 20, 0.0625L, REAL(x * sigmoid(y) * (1 + (std::isinf(y) ? 0 : y) * sigmoid(-y))));
-  grad("mish_grad", Args::grad_x, 20, 0.0625L, [](L dy, L x, L) {
+  grad("mish_grad", Args::grad_x, 12, 0.0625L, [](L dy, L x, L) {
     x = limit(x, 1000);
     L h = tanhl(softplus(x));
     return dy * (h + x * sigmoid(x) * (1 - h) * (1 + h));

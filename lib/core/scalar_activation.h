@@ -303,14 +303,13 @@ template <class T> TCU_FN T gelu_tanh_grad(T dy, T x) {
   T dv = T(1.5957691216057307117) + T(3 * 0.071354816272600248) * x * x;
   return dy * (sigmoid_plain(v) * (T(1) + x * dv * sigmoid_plain(-v)));
 }
-// d/dx [x t(x)] = t + x sigmoid(x) (1 - t^2), t = tanh(softplus(x)); 1 - t^2 = 4 (n + 1) / (n + 2)^2.
+// d/dx [x t(x)] = t + x sigmoid(x) (1 - t^2), t = tanh(softplus(x)): that is e w / (n + 2)^2, w = e^3 + 4 e^2 + (6 + 4 x) e + 4 (1 + x),
+// where what w loses around its zero is lost of small numbers. It is 1 from x = 20 on.
 template <class T> TCU_FN T mish_grad(T dy, T x) {
   x = bound_both(x, T(1000));
-  T e = m::exp(x < 20 ? x : T(20));
-  T n = e * (e + T(2));
-  T t = x < 20 ? n / (n + T(2)) : T(1);
-  T q = x < 20 ? T(4) * (n + T(1)) / ((n + T(2)) * (n + T(2))) : T(0);
-  return dy * (t + x * sigmoid_plain(x) * q);
+  T e = m::exp(x < 20 ? x : T(20)), d = m::fma(e, e + T(2), T(2));
+  T w = m::fma(e, m::fma(e, e + T(4), m::fma(T(4), x, T(6))), T(4) * (T(1) + x));
+  return dy * (x > 20 ? T(1) : e * w / (d * d));
 }
 
 }  // namespace tcu::m
