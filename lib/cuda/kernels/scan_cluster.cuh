@@ -154,7 +154,7 @@ struct ScanCluster {
   // are done before other rows have handed on what comes before their second tile. Of 22 such scans (tune_seed41.json) of 32,000 to 525,000 elements
   // and 160 steps and more this row took 0.45 to 1.06 of the others' time, but for two of 300,000 whose tiles scan.columns copies whole.
   // Up to 384 lines of 24 steps and more too: of nine random problems of up to 148 steps it was faster in all, 0.61 to 0.89 of the time. Not more than 640
-  // lines: of sixteen of those it was slower in all, 1.02 to 2.4.
+  // lines: of thirteen random problems it was slower in all, 1.02 to 2.4.
   static bool reads_across(const Problem &p, const Device &d) {
     const int64_t n = fastest(p, Role::S)->extent, elements = n * p.kept();
     if (!ScanLines::accepts(p, d) && n >= 32 && elements <= 620000 && p.kept() <= 1280) return true;  // a block each, not a warp

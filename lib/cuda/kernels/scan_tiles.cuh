@@ -176,7 +176,7 @@ struct ScanTiles {
   // Not inputs of which neighbours in a line lie far apart, or that lines have in common; nor vectors of narrow elements, which scan.lines reads as such,
   // but of much. (H200, lines of 10 to 16000 that begin 1 to 16 elements after the last one's end, 96 MB, time over the best other row's: of 4 and 8 bytes
   // 0.51 to 1.04, of 2 bytes 0.47 to 1.05; of 8 and 24 MB 0.52 to 1.3. Lines of 3 to 4000 along two modes, in the input's order or another, 96 MB: 0.54 to
-  // 1.04, but of 3 and 5 of one byte, or in another order of 8, 1.06 to 1.24; 16 MB 0.41 to 0.85, of 5 of 8 bytes 1.1, and of whole vectors 1.2 to 1.5.)
+  // 1.04, but of 3 to 8 of one and of eight bytes up to 1.24; 16 MB 0.41 to 0.85, of 5 of eight bytes 1.1, and of whole vectors 1.2 to 1.5.)
   static bool suits_apart(const Problem &p) {
     const Mode &s = *fastest(p, Role::S);
     const int mode = int(&s - p.modes.begin());
