@@ -6,6 +6,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/rewrites.h"
 
 namespace tcu {
 
@@ -177,6 +178,8 @@ bool scans_runs(const Problem &p) {
   return p.family == Family::scan && std::all_of(p.modes.begin(), p.modes.end(), [&](const Mode &m) { return m.role != Role::S || is_run(m); });
 }
 
+}  // namespace
+
 // The order that counts: a broadcast's by its output, and that of a scan's lines where these are runs; a fold's by its inputs, the one with the most
 // elements first.
 void order_modes(Problem &p) {
@@ -194,6 +197,8 @@ void order_modes(Problem &p) {
   if (!by_out) lead[n++] = 0;
   canonicalize(p.modes, p.n_operands(), lead, n);
 }
+
+namespace {
 
 // Fills p.modes with extents and strides over the space and canonicalizes. `roles` may be null: all K. segments: one mode more,
 // or null.
@@ -430,106 +435,6 @@ Problem make_segmented(const Request &r, ReduceOp op, int dim, const TensorView 
   c.out.extents[dim] = 1;  // the mode of the elements is not out's
   build_modes(c, rank, c.space, roles, p, &segments);
   return p;
-}
-
-bool is_empty_reduction(const Problem &p) {
-  return p.family == Family::reduce && std::any_of(p.modes.begin(), p.modes.end(), [](const Mode &m) {
-           return m.role == Role::R && m.extent == 0;
-         });
-}
-
-bool is_first_position(const Problem &p) {
-  return p.family == Family::reduce && p.modes.n_of(Role::R) == 0 && is_arg(p.op) && p.n_more == 0;
-}
-Problem as_fill(const Problem &p) {
-  Problem f = p;
-  f.family = Family::broadcast, f.op = ReduceOp::none;
-  f.n_inputs = 0;
-  f.acc = f.element = is_arg(p.op) ? DType::i64 : p.acc;
-  const Scalar value = is_arg(p.op) ? make_scalar(DType::i64, 0) : value_of_nothing(p.op, p.acc);
-  f.expr = std::make_shared<const Expr>(std::vector<Node>{Node::constant(f.acc, value)});
-  int n = 0;
-  for (const Mode &m : p.modes)
-    if (m.role == Role::K) f.modes[n++] = m;
-  f.modes.resize(n);
-  order_modes(f);
-  return f;
-}
-
-bool is_map(const Problem &p) {
-  return p.family == Family::reduce && p.modes.n_of(Role::R) == 0 && !is_arg(p.op) && p.op != ReduceOp::count && !has_finish(p.op) &&
-         p.n_more == 0;
-}
-
-Problem as_map(const Problem &p) {
-  Problem f = p;
-  f.family = Family::broadcast, f.op = ReduceOp::none;
-  order_modes(f);
-  return f;
-}
-
-bool holds_elements(const Problem &p) {
-  const DType value = p.expr->is_identity() ? p.in[0] : compute_dtype(p.element);
-  return !p.gated() && !p.reads_out && kind_of(p.out) == kind_of(value) && promote(p.out, value) == p.out;
-}
-Problem as_map_to_out(const Problem &p) {
-  Problem f = p;
-  f.family = Family::broadcast, f.op = ReduceOp::none, f.scan = {};
-  f.acc = compute_dtype(p.element);
-  for (Mode &m : f.modes) m.role = Role::K;
-  order_modes(f);
-  return f;
-}
-Problem as_scan_of_out(const Problem &p) {
-  Problem f = p;
-  f.expr = Expr::identity();
-  f.n_inputs = 1, f.in[0] = f.element = p.out, f.alignment[1] = p.alignment[0];
-  f.in_place = true;
-  for (Mode &m : f.modes) m.stride[1] = m.stride[0];
-  order_modes(f);
-  return f;
-}
-Problem as_copy_to_out(const Problem &p, int k) {
-  Problem f = p;
-  f.expr = Expr::identity();
-  f.n_inputs = 1, f.in[0] = f.element = p.dtype(k), f.alignment[1] = p.alignment[k];
-  f.n_more = 0, f.acc = compute_dtype(f.element);
-  for (Mode &m : f.modes) m.stride[1] = m.stride[k];
-  order_modes(f);
-  return f;
-}
-Problem as_map_of_out(const Problem &p, int k) {
-  Problem f = p;
-  f.alignment[k] = p.alignment[0];
-  f.in_place = true;
-  for (Mode &m : f.modes) m.stride[k] = m.stride[0];
-  order_modes(f);
-  return f;
-}
-DType room_dtype(const Problem &p) { return p.reads_out ? p.acc : p.out; }
-Problem as_reduction_to_room(const Problem &p) {
-  Problem f = p;
-  f.out = room_dtype(p), f.alignment[0] = 4, f.reads_out = false;
-  int64_t next = 1;
-  for (Mode &m : f.modes)
-    if (m.role == Role::K) m.stride[0] = std::exchange(next, next * m.extent);
-  order_modes(f);
-  return f;
-}
-Problem as_map_of_room(const Problem &p) {
-  Problem f = p;
-  f.family = Family::broadcast, f.op = ReduceOp::none, f.expr = Expr::identity();
-  f.n_inputs = 1, f.in[0] = f.element = room_dtype(p), f.alignment[1] = 4;
-  f.acc = compute_dtype(f.element);
-  f.modes = {};
-  int64_t next = 1;
-  for (const Mode &m : p.modes)
-    if (m.role == Role::K) {
-      f.modes.push(m);
-      f.modes[f.modes.size() - 1].stride[1] = std::exchange(next, next * m.extent);
-    }
-  order_modes(f);
-  return f;
 }
 
 namespace {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/rewrites.h"
 #include "cuda/rows.h"
 #include "kernels/broadcast_permute.cuh"
 #include "kernels/scan_along.cuh"

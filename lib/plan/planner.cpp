@@ -5,6 +5,7 @@
 
 #include "core/error.h"
 #include "core/hash.h"
+#include "core/rewrites.h"
 #include "plan/fastest.h"
 
 namespace tcu {

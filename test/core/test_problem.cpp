@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/problems.h"
+#include "core/rewrites.h"
 
 using namespace tcu;
 using namespace support;

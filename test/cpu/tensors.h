@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/error.h"
+#include "core/rewrites.h"
 #include "oracle.h"
 #include "plan/planner.h"
 
