@@ -25,8 +25,9 @@ const Case cases[] = {
 };
 bool is_bool(const Case &c) { return c.in == TCU_BOOL; }
 
+// order: of the input's modes in memory. scaled_per_cent: of sums those with alpha, most of them with beta.
 void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs,
-              Order order = Order::first) {
+              Order order = Order::first, int scaled_per_cent = 25) {
   const Sizes kept = kept_of(extents, dims);
   const bool is_empty = std::any_of(dims.begin(), dims.end(), [&](int32_t d) { return extents[size_t(d)] == 0; });
   if (is_empty && c.op != TCU_REDUCE_SUM) return;
@@ -36,7 +37,7 @@ void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<i
   tcu_options_t options = TCU_OPTIONS_INIT;
   tcu_scalar_t alpha{}, beta{};
   double a = 1, b = 0;
-  const bool scaled = c.op == TCU_REDUCE_SUM && support::chance(rng, 25);
+  const bool scaled = c.op == TCU_REDUCE_SUM && support::chance(rng, scaled_per_cent);
   std::vector<double> old;
   out.fill([&] { return double(old.emplace_back(c.out == TCU_BOOL ? 0 : double(support::pick(rng, -3, 3)))); });
   if (scaled) {
@@ -81,6 +82,7 @@ TEST_CASE("cuda: reductions whose results lie in another order, on every kernel"
     run_case(rng, c, {64, 65, 2}, {2}, support::chance(rng, 50), runs, Order::reversed);
     run_case(rng, c, {5, 9, 2, 7, 11}, {2, 4}, support::chance(rng, 50), runs, Order::shuffled);
   };
+  for (int i = 0; i < 8; ++i) run_case(rng, cases[i % 2], {37, 3, 61}, {1}, true, runs, Order::reversed, 100);  // alpha is the one launch's or the other's
   in_some_order(support::one_of(rng, cases));
   for_cases(rng, cases, in_some_order);
   report_of("reduce", runs, {"reduce.copied"});
