@@ -32,6 +32,7 @@
 #include "kernels/reduce_tcu_staged.cuh"
 #include "kernels/reduce_tcu_strided.cuh"
 #include "kernels/reduce_tiles.cuh"
+#include "kernels/reduce_turned.cuh"
 #include "kernels/reduce_virtual.cuh"
 #include "kernels/scan_across.cuh"
 #include "kernels/scan_along.cuh"
@@ -254,6 +255,7 @@ constexpr Kernel table[] = {
     row<rows::BroadcastGeneral>("broadcast.general", Family::broadcast),
     row<rows::BroadcastTape>("broadcast.tape", Family::broadcast),  // after what takes everything: for pins, and where it stands in
     row<rows::ReduceTiny>("reduce.tiny", Family::reduce),
+    row<rows::ReduceTurned>("reduce.turned", Family::reduce),
     row<rows::ReduceCopied>("reduce.copied", Family::reduce),
     row<rows::ReduceTcuStaged>("reduce.tcu.staged", Family::reduce),
     row<rows::ReduceTcuSegmented>("reduce.tcu.segmented", Family::reduce),

@@ -40,6 +40,7 @@ constexpr Tuning table[] = {
     {"reduce.shifted",      0,    0,     4},   // untuned: as reduce.split
     {"reduce.channels",     0,    0,     4},   // untuned: as reduce.split
     {"reduce.tiles",        0,    0,     4},   // untuned: as reduce.split
+    {"reduce.turned",       0,    0,     4},   // untuned: as reduce.split
     {"reduce.split",        0,    0,     4},   // blocks that the elements are cut for: as many as are resident
     {"reduce.tcu.segmented",       0,    0,     kPlain},  // as reduce.small
     {"reduce.tcu.recurrence",  0, 0,     0, 5, 32},    // the paper's best, on a V100

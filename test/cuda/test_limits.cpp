@@ -241,6 +241,28 @@ TEST_CASE("cuda: outer products and transposed copies of more than 2^31 elements
            [](int64_t i, int64_t j) { return i % 7 + j % 11; });
     on_all(3, turned, [&](const tcu_options_t &with) { return tcu_map(context(), &other, nullptr, 1, &view, &with); },
            [](int64_t i, int64_t j) { return j % 7 + i % 11; });
+    // Both, which lie across each other, and of which each element is the other's.
+    const int64_t beside[] = {m, 1};
+    const tcu_tensor_t both[] = {out, {memory[3], shape, beside, TCU_INT8, 2}};
+    for (const auto &[dim, kept] : {std::pair{int32_t(0), row}, {int32_t(1), column}}) {
+      const int64_t many = dim == 0 ? m : n, others = dim == 0 ? n : m, own = dim == 0 ? 11 : 7, other = dim == 0 ? 7 : 11;
+      void *results = nullptr;
+      REQUIRE(tcu_malloc(context(), &results, size_t(many) * 8, nullptr) == TCU_OK);
+      std::vector<int64_t> expected(static_cast<size_t>(many)), found(expected.size());
+      int64_t of_others = 0;
+      for (int64_t i = 0; i < others; ++i) of_others += i % other;
+      for (int64_t j = 0; j < many; ++j) expected[size_t(j)] = 2 * (of_others + j % own * others);
+      const tcu_tensor_t sums{results, kept, nullptr, TCU_INT64, 2};
+      for (const char *k : {"", "reduce.turned"}) {
+        INFO(k << " over " << dim);
+        tcu_options_t options = TCU_OPTIONS_INIT;
+        options.kernel = *k ? k : nullptr;
+        REQUIRE(tcu_reduce(context(), &sums, TCU_REDUCE_SUM, add, 2, both, 1, &dim, &options) == TCU_OK);
+        REQUIRE(tcu_copy(context(), found.data(), results, found.size() * 8, nullptr) == TCU_OK);
+        CHECK(found == expected);
+      }
+      tcu_free(context(), results, nullptr);
+    }
     for (void *p : memory) tcu_free(context(), p, nullptr);
   }
   tcu_expr_destroy(add);

@@ -70,7 +70,7 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
       if (support::chance(rng, 50)) dims.push_back(int32_t(m));
     run_case(rng, support::one_of(rng, cases), extents, dims, support::chance(rng, 50), runs);
   }
-  report("reduce", runs, {"reduce.copied", "reduce.split", "reduce.channels", "reduce.periods", "reduce.shifted", "reduce.tcu."});  // of which those below are asked
+  report("reduce", runs, {"reduce.copied", "reduce.turned", "reduce.split", "reduce.channels", "reduce.periods", "reduce.shifted", "reduce.tcu."});  // of which those below are asked
 }
 
 TEST_CASE("cuda: reductions whose results lie in another order, on every kernel", "[cuda][reduce]") {
@@ -83,6 +83,7 @@ TEST_CASE("cuda: reductions whose results lie in another order, on every kernel"
     run_case(rng, c, {5, 9, 2, 7, 11}, {2, 4}, support::chance(rng, 50), runs, Order::shuffled);
   };
   for (int i = 0; i < 8; ++i) run_case(rng, cases[i % 2], {37, 3, 61}, {1}, true, runs, Order::reversed, 100);  // alpha is the one launch's or the other's
+  for (int i = 0; i < 2; ++i) run_case(rng, cases[i], {72, 3, 136}, {1}, true, runs, Order::reversed, 100);  // stored several at a time
   in_some_order(support::one_of(rng, cases));
   for_cases(rng, cases, in_some_order);
   report_of("reduce", runs, {"reduce.copied"});
@@ -409,4 +410,52 @@ TEST_CASE("cuda: reductions of products of rows that begin anywhere", "[cuda][re
                         });
       }
   tcu_expr_destroy(expr);
+}
+
+// reduce.turned: tiles with ends along both modes, rows that are whole vectors and that are none, both modes reduced, one, or a third; in parts, and
+// with an input that is the same all along the fastest mode.
+TEST_CASE("cuda: reductions of inputs that lie across each other, on every kernel", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(75);
+  std::vector<int> runs;
+  tcu_node_t nodes[5] = {};
+  for (int k = 0; k < 3; ++k) nodes[k].kind = TCU_NODE_INPUT, nodes[k].index = k;
+  nodes[3].kind = nodes[4].kind = TCU_NODE_OP, nodes[3].index = TCU_OP_MUL, nodes[4].index = TCU_OP_SUB;
+  tcu_expr_t expr = nullptr;  // a - b c
+  REQUIRE(tcu_expr_create(&expr, nodes, 5) == TCU_OK);
+  const oracle::Function f = [](const std::vector<double> &x) { return x[0] - x[1] * x[2]; };
+  const Case folds[] = {{TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT32, TCU_FLOAT32},       {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT16, TCU_FLOAT32},
+                        {TCU_REDUCE_ARGMAX, oracle::Fold::argmax, TCU_FLOAT32, TCU_INT64},   {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_INT8, TCU_INT64},
+                        {TCU_REDUCE_MIN, oracle::Fold::min, TCU_FLOAT64, TCU_FLOAT64},       {TCU_REDUCE_ARGMIN, oracle::Fold::argmin, TCU_INT16, TCU_INT32},
+                        {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_BFLOAT16, TCU_BFLOAT16}, {TCU_REDUCE_VAR, oracle::Fold::var, TCU_FLOAT32, TCU_FLOAT32}};
+  const struct {
+    Sizes extents;
+    std::vector<int32_t> dims;
+  } shapes[] = {{{72, 136}, {1}}, {{72, 136}, {0}}, {{72, 136}, {0, 1}}, {{67, 33}, {0}}, {{37, 70}, {0, 1}}, {{40, 3, 72}, {1}}, {{35, 3, 41}, {1}},
+                {{70, 5, 36, 2}, {0, 3}}, {{16, 2500}, {1}}};
+  int n = 0;
+  const auto run = [&](const Case &c, const Sizes &extents, const std::vector<int32_t> &dims) {
+    Sizes row(extents.size(), 1);
+    row[1] = extents[1];
+    Tensor a(rng, c.in, extents, false, true), b(rng, c.in, extents, false, true, Order::reversed), r(rng, c.in, row, false, true);
+    Tensor out(rng, c.out, kept_of(extents, dims), false, true, support::chance(rng, 50) ? Order::first : Order::reversed);
+    for (Tensor *t : {&a, &b, &r}) t->fill([&] { return double(support::pick(rng, -4, 4)); });
+    out.fill([] { return 1.0; });
+    const tcu_tensor_t o = out.view(), x[] = {a.view(), b.view(), r.view()};
+    std::string text = std::string(tcu_reduce_op_name(c.op)) + " a - b c, " + a.text() + " dims";
+    for (int32_t d : dims) text += " " + std::to_string(d);
+    const tcu_options_t options = TCU_OPTIONS_INIT;
+    const std::vector<oracle::Tensor> from{a.values(), b.values(), r.values()};
+    const bool exact = c.fold != oracle::Fold::var;
+    const auto expected = exact ? oracle::reduce(c.fold, from, dims, f) : oracle::statistics(c.fold, from, dims, 1, f);
+    const auto allowed = exact ? std::vector<double>{} : oracle::statistic_errors(c.fold, from, dims, 1, 0x1p-24, f);
+    on_every_kernel("reduce", out, expected, options, runs, text, [&](const tcu_options_t &with) {
+      return tcu_reduce(context(), &o, c.op, expr, 3, x, int32_t(dims.size()), dims.data(), &with);
+    }, 0, allowed);
+  };
+  for (const auto &[extents, dims] : shapes)
+    for (const Case &c : folds)
+      if (!api::emulated() || n++ % 5 == 0) run(c, extents, dims);  // on the emulator one case of each shape or two
+  tcu_expr_destroy(expr);
+  report_of("reduce", runs, {"reduce.turned"});
 }

@@ -56,9 +56,10 @@ void check(const Tensor &second, const std::vector<double> &expected, const std:
   REQUIRE((want == now));
 }
 
-void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs) {
+void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs,
+              Order order = Order::first) {
   const Sizes kept = kept_of(extents, dims);
-  Tensor in(rng, c.in, extents, !plain, plain), out(rng, c.out, kept, false, plain);
+  Tensor in(rng, c.in, extents, !plain, plain, order), out(rng, c.out, kept, false, plain);
   Tensor second(rng, c.second_out, out);
   in.fill([&] { return number(rng, c.in); });
   out.fill([] { return 1.0; });
@@ -101,6 +102,7 @@ TEST_CASE("cuda: second results on every kernel", "[cuda][reduce]") {
     run_case(rng, cases[i], {3, 600, 5}, {0, 2}, true, runs);
     run_case(rng, cases[i], {115, 1540}, {1}, true, runs);
     for (int64_t n : {1, 3, 8, 48, 64, 256}) run_case(rng, cases[i], {n, 37}, {0}, true, runs);
+    run_case(rng, cases[i], {72, 3, 136}, {1}, true, runs, Order::reversed);  // reduce.turned
   }
   report("reduce", runs, {"reduce.copied", "reduce.tcu."});
 }

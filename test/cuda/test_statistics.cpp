@@ -34,11 +34,12 @@ double normal(Rng &rng) {  // as good as
 }
 
 // further: elements by which the input begins further on, less than a row has.
-void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs, int64_t further = 0) {
+void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs, int64_t further = 0,
+              tensors::Order order = tensors::Order::first) {
   const Sizes kept = kept_of(extents, dims);
   Sizes room = extents;
   if (further > 0) ++room.back();
-  Tensor in(rng, c.in, room, !plain, plain), out(rng, c.out, kept, false, plain);
+  Tensor in(rng, c.in, room, !plain, plain, order), out(rng, c.out, kept, false, plain);
   if (further > 0) in.narrow(room.size() - 1, extents.back()).base += further;
   const double mean = c.in == TCU_INT8 || support::chance(rng, 30) ? 0 : is_half(c.in) ? 5 : 1e6, deviation = c.in == TCU_INT8 ? 10 : 1;
   in.fill([&] { return mean + deviation * normal(rng); });
@@ -98,6 +99,7 @@ TEST_CASE("cuda: random means, variances and logarithms of sums on every kernel"
       for (int i = 0; i < (api::emulated() ? 3 : 1); ++i)
         run_case(rng, c, {bytes / tcu_dtype_bytes(c.in), ((api::emulated() ? 33 << 10 : 33 << 20) / bytes) + 3}, {0}, true, runs);
   run_case(rng, cases[0], {3, 5, 1201}, {1}, true, runs);  // reduce.periods
+  for (const Case &c : {cases[0], cases[1], cases[6]}) run_case(rng, c, {72, 3, 136}, {1}, true, runs, 0, tensors::Order::reversed);  // reduce.turned
   for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {2, 64, 60}, {1}, true, runs); });
   for (const Case &c : compiled) {
     run_case(rng, c, {40003}, {0}, true, runs);

@@ -541,15 +541,68 @@ TEST_CASE("rows: reductions whose results lie in another order than what they ar
     kept[size_t(dim)] = 1;
     return chosen(call.tensor(is_arg(op) ? DType::i64 : d, kept).tensor(d, extents, in).expr({Node::input(0)}).reduce(op, {dim}));
   };
-  CHECK(row(DType::f32, {408, 3, 19672}, {59016, 19672, 1}, 1) == "reduce.copied");
+  CHECK(row(DType::f32, {408, 3, 19672}, {59016, 19672, 1}, 1) == "reduce.turned");
+  CHECK(row(DType::f32, {408, 3, 196}, {588, 196, 1}, 1) != "reduce.turned");                        // few tiles
+  CHECK(row(DType::f16, {20, 3, 401200}, {1203600, 401200, 1}, 1) != "reduce.turned");               // a third of each
+  CHECK(row(DType::f32, {408, 3, 19672}, {59016, 19672, 1}, 1, ReduceOp::var) != "reduce.turned");
+  CHECK(row(DType::f16, {408, 9, 19672}, {177048, 19672, 1}, 1) == "reduce.copied");
   CHECK(row(DType::f16, {408, 19672, 3}, {59016, 3, 1}, 2) == "reduce.copied");
   CHECK(row(DType::f16, {408, 19672, 64}, {1259008, 64, 1}, 2) == "reduce.copied");
   CHECK(row(DType::f16, {408, 64, 19672}, {1259008, 19672, 1}, 1) != "reduce.copied");               // many elements each
   CHECK(row(DType::f32, {408, 3, 196}, {588, 196, 1}, 1) != "reduce.copied");                        // few results
-  CHECK(row(DType::f32, {20000, 3, 20000}, {60000, 20000, 1}, 1) != "reduce.copied");                // more than there may be room for
+  CHECK(row(DType::f32, {20000, 9, 20000}, {180000, 20000, 1}, 1) != "reduce.copied");               // more than there may be room for
   CHECK(row(DType::f32, {19672, 3, 408}, {1, 19672, 59016}, 1) != "reduce.copied");                  // as they lie
   CHECK(row(DType::f32, {4, 3, 802000}, {3, 1, 12}, 1) != "reduce.copied");                          // in what is a sector
-  CHECK(row(DType::f32, {408, 3, 19672}, {59016, 19672, 1}, 1, ReduceOp::argmax) == "reduce.copied");
+  CHECK(row(DType::f16, {408, 9, 19672}, {177048, 19672, 1}, 1, ReduceOp::argmax) == "reduce.copied");
+}
+
+TEST_CASE("rows: reductions of inputs that lie across each other") {
+  const auto row = [](DType d, const Sizes &extents, const Sizes &first, const Sizes &second, const std::vector<int32_t> &dims) {
+    Call call;
+    call.tensor(d, kept_of(extents, dims)).tensor(d, extents, first).tensor(d, extents, second);
+    return chosen(call.expr({Node::input(0), Node::input(1), Node::op(Op::mul)}).reduce(ReduceOp::sum, dims));
+  };
+  const auto matrix = [&](DType d, const Sizes &extents, const std::vector<int32_t> &dims) {
+    return row(d, extents, {1, extents[0]}, {extents[1], 1}, dims);
+  };
+  for (const DType d : {DType::f16, DType::f32, DType::f64, DType::i8})
+    for (const std::vector<int32_t> &dims : {std::vector<int32_t>{0}, {1}, {0, 1}}) CHECK(matrix(d, {4096, 2048}, dims) == "reduce.turned");
+  CHECK(matrix(DType::f32, {512, 512}, {0, 1}) == "reduce.turned");
+  CHECK(matrix(DType::f32, {512, 512}, {0}) != "reduce.turned");        // little
+  CHECK(matrix(DType::f32, {262144, 16}, {0, 1}) == "reduce.turned");   // half of a tile
+  CHECK(matrix(DType::f32, {262144, 16}, {0}) != "reduce.turned");
+  CHECK(row(DType::f32, {512, 8, 4096}, {1, 512, 4096}, {32768, 4096, 1}, {1}) == "reduce.turned");  // both kept
+  CHECK(row(DType::f32, {128, 16384, 64}, {1, 128, 2097152}, {64, 8192, 1}, {1}) != "reduce.turned");  // of few tiles
+  CHECK(row(DType::f32, {4096, 2048}, {1, 4096}, {1, 4096}, {0}) != "reduce.turned");                 // beside each other
+}
+
+TEST_CASE("jit: reductions in tiles of what lies across, under the row that takes them [nvrtc]") {
+  if (skipped()) return;
+  std::vector<Task> tasks;
+  std::set<std::string> sources;
+  const std::vector<Node> product = {Node::input(0), Node::input(1), Node::op(Op::mul)};
+  const auto add = [&](ReduceOp op, DType d, const Sizes &extents, const std::vector<int32_t> &dims, int bits) {
+    for (const int n_inputs : {1, 2}) {  // one that lies across out, or two across each other
+      Call call;
+      const Sizes across = {extents[1] * extents[2], extents[2], 1};
+      call.tensor(is_arg(op) ? DType::i64 : d, kept_of(extents, dims)).tensor(d, extents, across);
+      if (n_inputs == 2) call.tensor(d, extents);
+      Problem p = call.expr(n_inputs == 2 ? product : std::vector<Node>{Node::input(0)}).reduce(op, dims);
+      p.index_bits = uint8_t(bits);
+      for (const Task &t : tasks_of(p))
+        if (t.row == "reduce.turned" && sources.insert(t.source).second) tasks.push_back(t);
+    }
+  };
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::var, ReduceOp::argmax})
+    for (const DType d : {DType::f16, DType::f32, DType::i8, DType::f64}) {
+      if (op == ReduceOp::var && d == DType::i8) continue;
+      const int bits = d == DType::f16 ? 64 : 32;
+      add(op, d, {64, 3, 128}, {1}, bits);  // both modes of a tile kept, one, and none
+      add(op, d, {64, 3, 128}, {0}, bits);
+      add(op, d, {63, 3, 127}, {0, 1, 2}, bits);
+    }
+  CHECK(tasks.size() >= 40);
+  for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
 }
 
 TEST_CASE("rows: scans between tensors whose modes lie in another order, and of lines with gaps between them") {

@@ -20,7 +20,7 @@ inline constexpr int kStrip = 8;
 TCU_FN constexpr int bits_in(unsigned n) { return int((n & 1) + (n >> 1 & 1) + (n >> 2 & 1) + (n >> 3 & 1)); }
 // Elements in shared memory from one plane of rows along out to the next: an odd number of words, as from row to row (row_pitch), so that what a warp
 // stores at once lies in different banks; and bytes of all planes.
-TCU_FN constexpr int crossed_plane(int a, int b, int size) { return b * row_pitch(a, size) + (size < 4 ? 4 / size : 1); }
+TCU_FN constexpr int crossed_plane(int a, int b, int size) { return b * row_pitch(a, size) + in_word(size); }
 TCU_FN constexpr int crossed_bytes(int a, int b, int c, int size) { return (c * crossed_plane(a, b, size) * size + 15) / 16 * 16; }
 }  // namespace tcu::cuda
 
@@ -35,7 +35,7 @@ struct broadcast_crossed {
   static constexpr unsigned kTurned = kAlongB | kAlongC;
   using AwaitsTurn = broadcast_crossed;
   // Elements that make a word; and, in shared memory, from one row to the next, and from one plane.
-  template <class T> static constexpr int kTogether = sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1;
+  template <class T> static constexpr int kTogether = in_word(sizeof(T));
   template <class T> static constexpr int kRow = row_pitch(kA, sizeof(T));
   template <class T> static constexpr int kPlane = crossed_plane(kA, kB, sizeof(T));
 
