@@ -80,7 +80,9 @@ class Gpu(unittest.TestCase):
         os.makedirs(results)
         with open(os.path.join(results, "gpu_tests.json"), "w") as f:
             json.dump({"test_cuda": {"seconds": {"cuda: bad": 3, "cuda: good, so far": 20, "cuda: slow": 7}}}, f)
-        self.assertEqual([case for case, _ in gpu.work()][2:], ["cuda: dies", "cuda: good, so far", "cuda: slow", "cuda: bad"])
+        longest_first = ["cuda: dies", "cuda: good, so far", "cuda: slow", "cuda: bad"]  # what has no record before all
+        self.assertEqual([case for case, _ in gpu.work(15, 2)], [gpu.LARGE, gpu.WARP] + longest_first)
+        self.assertEqual([case for case, _ in gpu.work(14, 2)], [gpu.LARGE, gpu.WARP, "cuda: dies", "cuda: bad", "cuda: slow", "cuda: good, so far"])
 
     def test_some(self):
         self.assertEqual(self.run_with("--case", "so far")[0], 0)

@@ -23,6 +23,9 @@ TCU_FN constexpr int resident_blocks(int most, bool appends, int states, int sta
   return blocks < most ? blocks : most;
 }
 
+// Elements of so many bytes that make a word of shared memory; of wider ones one.
+TCU_FN constexpr int in_word(int bytes) { return bytes < 4 ? 4 / bytes : 1; }
+
 // A number in its compute type.
 struct alignas(16) Slot {
   unsigned char bytes[16];

@@ -162,7 +162,7 @@ struct Tile {
   TCU_DEVICE void fetch_lines(Types<>, const P &, Index, int, const Index *, int, char *, int, int) const {}
   template <bool kFound, int I, class P, class Index, class T, class... R>
   TCU_DEVICE void fetch_lines(Types<T, R...>, const P &p, Index first, int lines, const Index *places, int mode, char *region, int place, int count) const {
-    constexpr int W = sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1;  // elements of a word of shared memory
+    constexpr int W = in_word(sizeof(T));  // elements of a word of shared memory
     const LinesOf<kFound, Index> of{places + I * lines, Index(p.mode[0].in[I]), Index(p.mode[mode].in[I]), int(p.mode[mode].extent)};
     const T *const from = opaque(static_cast<const T *>(p.in[I]) + first * of.apart);
     T *const to = reinterpret_cast<T *>(region) + place;
@@ -207,7 +207,7 @@ struct Tile {
   // Words of single elements; the first and the last one have what is none of the tile's beside them.
   template <class Lines, class T>
   TCU_DEVICE static void copy_words(const Lines &of, const Divisor &n, const T *from, T *to, int place, int count) {
-    constexpr int W = sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1;
+    constexpr int W = in_word(sizeof(T));
     const int all = int(blockDim.x) * W;
     int i = int(threadIdx.x) * W - place % W;
     auto at = begin(of, n, i);

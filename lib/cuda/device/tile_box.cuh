@@ -41,8 +41,6 @@ struct TileBox {
   TCU_FN Index tiles(int c, Index extent) const { return is_whole(cut[c]) ? 1 : (extent - 1) / some[c] + 1; }
 };
 
-// Elements of so many bytes that make a word.
-TCU_FN constexpr int in_word(int bytes) { return bytes < 4 ? 4 / bytes : 1; }
 // From one row to the next: an odd number of words, so that the elements of a column lie in different banks. least: bytes of the narrowest
 // element in shared memory.
 TCU_FN constexpr int row_pitch(int length, int least) {

@@ -21,7 +21,7 @@ struct broadcast_permute {
   using AwaitsTurn = broadcast_permute;
   // The guide's rows, beside each other in shared memory, whose elements are a word.
   template <class T>
-  static constexpr int kTogether = kBeside && sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1;
+  static constexpr int kTogether = kBeside ? in_word(sizeof(T)) : 1;
 
   // A place in the tile, as one number: in shared memory (14 bits), and along the two modes that are cut (8 bits and an empty one each).
   static constexpr unsigned kRoom = kTileRoom, kBeyond = 1u << 22 | 1u << 31;

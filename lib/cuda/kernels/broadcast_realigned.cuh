@@ -33,7 +33,7 @@ struct RealignedLayout {
 template <class Map, class Acc, class Out, class Index, bool kWhole, bool kBeside>
 struct broadcast_realigned {
   using Inputs = typename Map::Inputs;
-  static constexpr int N = Inputs::size, S = int(sizeof(Out)), W = 16 / S, V = kWhole ? W : S < 4 ? 4 / S : 1;
+  static constexpr int N = Inputs::size, S = int(sizeof(Out)), W = 16 / S, V = kWhole ? W : in_word(S);
   static constexpr int G = kBeside ? 4 / S : 1, kItems = 4 / G, kWarps = kThreads / 32, kTogether = 4;
   static constexpr int kResident = map_blocks<Map, Acc, V>(S == 1 ? 3 : 4);
   using AwaitsTurn = broadcast_realigned;

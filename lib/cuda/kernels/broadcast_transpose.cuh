@@ -31,7 +31,7 @@ struct broadcast_transpose {
   // Between lines of T in shared memory, in elements: four bytes more than they have at least, so that the elements of a column lie in
   // different banks; and by words more between the lines of two vectors, so that the words of a warp's columns do.
   template <class T>
-  static constexpr int kLine = kDown + (sizeof(T) < 4 ? 4 / int(sizeof(T)) : 1);
+  static constexpr int kLine = kDown + in_word(sizeof(T));
   static constexpr int kBetween = kByWords ? 128 * V / kAcross : 0;
   template <class T>
   TCU_DEVICE static int place(int l) { return l * kLine<T> + l / V * kBetween; }

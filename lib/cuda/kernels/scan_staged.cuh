@@ -15,7 +15,7 @@ inline constexpr int kGroupsTile = 2048;  // so that a small test has many tiles
 inline constexpr int kGroupsTile = 16 << 10;  // of a tile, at most
 #endif
 // Where element i of a tile is in shared memory, of so many bytes each.
-TCU_FN constexpr int gapped_place(int i, int bytes) { return i + (i * bytes >> 7) * (bytes < 4 ? 4 / bytes : 1); }
+TCU_FN constexpr int gapped_place(int i, int bytes) { return i + (i * bytes >> 7) * in_word(bytes); }
 // Bytes that n of them take there.
 TCU_FN constexpr int gapped_bytes(int n, int bytes) { return (gapped_place(n, bytes) * bytes + 15) & ~15; }
 }  // namespace tcu::cuda
