@@ -73,7 +73,7 @@ inline bool emulated() {
   OK(tcu_device_info(&info, "cuda", 0));
   return std::string(info.name).find("mulat") != std::string::npos;
 }
-// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 15).
+// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 15); with fewer, on fewer kernels (problems.h).
 inline int usual_scale() { return emulated() ? 15 : 100; }
 inline int test_scale() {
   const char *scale = std::getenv("TCU_TEST_SCALE");
