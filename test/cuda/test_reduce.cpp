@@ -82,8 +82,8 @@ TEST_CASE("cuda: reductions whose results lie in another order, on every kernel"
     run_case(rng, c, {64, 65, 2}, {2}, support::chance(rng, 50), runs, Order::reversed);
     run_case(rng, c, {5, 9, 2, 7, 11}, {2, 4}, support::chance(rng, 50), runs, Order::shuffled);
   };
+  for (int i = 0; i < 2; ++i) run_case(rng, cases[i], {72, 3, 136}, {1}, true, runs, Order::reversed, 100);  // reduce.turned stores several at a time
   for (int i = 0; i < 8; ++i) run_case(rng, cases[i % 2], {37, 3, 61}, {1}, true, runs, Order::reversed, 100);  // alpha is the one launch's or the other's
-  for (int i = 0; i < 2; ++i) run_case(rng, cases[i], {72, 3, 136}, {1}, true, runs, Order::reversed, 100);  // stored several at a time
   in_some_order(support::one_of(rng, cases));
   for_cases(rng, cases, in_some_order);
   report_of("reduce", runs, {"reduce.copied"});
@@ -428,21 +428,31 @@ TEST_CASE("cuda: reductions of inputs that lie across each other, on every kerne
                         {TCU_REDUCE_ARGMAX, oracle::Fold::argmax, TCU_FLOAT32, TCU_INT64},   {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_INT8, TCU_INT64},
                         {TCU_REDUCE_MIN, oracle::Fold::min, TCU_FLOAT64, TCU_FLOAT64},       {TCU_REDUCE_ARGMIN, oracle::Fold::argmin, TCU_INT16, TCU_INT32},
                         {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_BFLOAT16, TCU_BFLOAT16}, {TCU_REDUCE_VAR, oracle::Fold::var, TCU_FLOAT32, TCU_FLOAT32}};
+  enum { kSum, kHalves, kPosition, kBytes, kWide, kShort, kBrief, kVariance };
   const struct {
     Sizes extents;
     std::vector<int32_t> dims;
-  } shapes[] = {{{72, 136}, {1}}, {{72, 136}, {0}}, {{72, 136}, {0, 1}}, {{67, 33}, {0}}, {{37, 70}, {0, 1}}, {{40, 3, 72}, {1}}, {{35, 3, 41}, {1}},
-                {{70, 5, 36, 2}, {0, 3}}, {{16, 2500}, {1}}};
-  int n = 0;
-  const auto run = [&](const Case &c, const Sizes &extents, const std::vector<int32_t> &dims) {
+    std::vector<int> emulated;  // the folds that the emulator has time for
+    Order second = Order::reversed;
+  } shapes[] = {{{72, 136}, {1}, {kSum, kVariance}},
+                {{72, 136}, {0}, {kBytes}},
+                {{72, 136}, {0, 1}, {kPosition, kShort, kBrief}},
+                {{67, 33}, {0}, {kHalves}},
+                {{37, 70}, {0, 1}, {kHalves, kPosition}},
+                {{40, 3, 72}, {1}, {kShort}},
+                {{35, 3, 41}, {1}, {kWide}},
+                {{70, 5, 36, 2}, {0, 3}, {kSum}},
+                {{16, 2500}, {1}, {kSum}},
+                {{72, 136, 3}, {1, 2}, {kSum, kSum, kSum, kSum}, Order::shuffled}};  // of the reduced modes b is the first, in some
+  const auto run = [&](const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, Order second) {
     Sizes row(extents.size(), 1);
     row[1] = extents[1];
-    Tensor a(rng, c.in, extents, false, true), b(rng, c.in, extents, false, true, Order::reversed), r(rng, c.in, row, false, true);
+    Tensor a(rng, c.in, extents, false, true), b(rng, c.in, extents, false, true, second), r(rng, c.in, row, false, true);
     Tensor out(rng, c.out, kept_of(extents, dims), false, true, support::chance(rng, 50) ? Order::first : Order::reversed);
     for (Tensor *t : {&a, &b, &r}) t->fill([&] { return double(support::pick(rng, -4, 4)); });
     out.fill([] { return 1.0; });
     const tcu_tensor_t o = out.view(), x[] = {a.view(), b.view(), r.view()};
-    std::string text = std::string(tcu_reduce_op_name(c.op)) + " a - b c, " + a.text() + " dims";
+    std::string text = std::string(tcu_reduce_op_name(c.op)) + " a - b c, " + a.text() + b.text() + " dims";
     for (int32_t d : dims) text += " " + std::to_string(d);
     const tcu_options_t options = TCU_OPTIONS_INIT;
     const std::vector<oracle::Tensor> from{a.values(), b.values(), r.values()};
@@ -451,11 +461,14 @@ TEST_CASE("cuda: reductions of inputs that lie across each other, on every kerne
     const auto allowed = exact ? std::vector<double>{} : oracle::statistic_errors(c.fold, from, dims, 1, 0x1p-24, f);
     on_every_kernel("reduce", out, expected, options, runs, text, [&](const tcu_options_t &with) {
       return tcu_reduce(context(), &o, c.op, expr, 3, x, int32_t(dims.size()), dims.data(), &with);
-    }, 0, allowed);
+    }, 0, allowed, "reduce.turned");
   };
-  for (const auto &[extents, dims] : shapes)
-    for (const Case &c : folds)
-      if (!api::emulated() || n++ % 5 == 0) run(c, extents, dims);  // on the emulator one case of each shape or two
+  for (const auto &[extents, dims, emulated, second] : shapes) {
+    if (!api::emulated())
+      for (const Case &c : folds) run(c, extents, dims, second);
+    else
+      for (int c : emulated) run(folds[c], extents, dims, second);
+  }
   tcu_expr_destroy(expr);
   report_of("reduce", runs, {"reduce.turned"});
 }
