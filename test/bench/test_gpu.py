@@ -83,6 +83,7 @@ class Gpu(unittest.TestCase):
         longest_first = ["cuda: dies", "cuda: good, so far", "cuda: slow", "cuda: bad"]  # what has no record before all
         self.assertEqual([case for case, _ in gpu.work(15, 2)], [gpu.LARGE, gpu.WARP] + longest_first)
         self.assertEqual([case for case, _ in gpu.work(14, 2)], [gpu.LARGE, gpu.WARP, "cuda: dies", "cuda: bad", "cuda: slow", "cuda: good, so far"])
+        self.assertEqual([case for case, _ in gpu.work(14, 2, "o")][-2:], ["cuda: good, so far", "cuda: slow"])  # of these alone there is time for all
 
     def test_some(self):
         self.assertEqual(self.run_with("--case", "so far")[0], 0)

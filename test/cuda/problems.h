@@ -100,10 +100,8 @@ inline std::vector<std::string> kernels(const char *family) {
   return names;
 }
 
-// One problem in three, for each kernel others; on the emulator one in four, by turns: what is drawn there has more functions to compile.
-inline bool has_turn(int problem, size_t kernel) {
-  return api::emulated() ? (problem + int(kernel)) % 4 == 0 : Rng(64 * uint64_t(problem) + kernel)() % 3 == 0;
-}
+// One time in three, for each kernel of other problems.
+inline bool has_turn(int problem, size_t kernel) { return Rng(64 * uint64_t(problem) + kernel)() % 3 == 0; }
 
 // Runs call(options) on every kernel that takes the problem; after each, `out` must hold `expected` (rounded to its dtype)
 // and every other byte of it must be as it was. Counts the runs by kernel. An element may be off by `relative` of itself, and by
@@ -124,7 +122,7 @@ void on_every_kernel(const char *family, Tensor &out, const std::vector<double> 
     const bool on_tensor_cores = names[k].find(".tcu.") != std::string::npos && runs[k] > 0;
     if ((sliding || (api::emulated() && general)) && runs[0] % 4 != 1) continue;
     if (api::emulated() && on_tensor_cores && runs[0] % 12 != 1) continue;
-    // What has had several of a test's problems takes some of the others, where functions are long to compile or few problems are asked for.
+    // What has had several of a test's problems takes one in three, where functions are long to compile or few problems are asked for.
     if ((api::emulated() || api::test_scale() < api::usual_scale()) && k > 0 && runs[k] > 3 && names[k] != subject && !has_turn(runs[0], k)) continue;
     INFO(names[k] << " " << text << " out " << out.text());
     out.upload();
