@@ -68,12 +68,16 @@ inline tcu_node_t constant(double value) {
   return n;
 }
 
+// Asked once: on a GPU each tcu_device_info is milliseconds in the driver, one process at a time.
 inline bool emulated() {
-  tcu_device_info_t info = TCU_DEVICE_INFO_INIT;
-  OK(tcu_device_info(&info, "cuda", 0));
-  return std::string(info.name).find("mulat") != std::string::npos;
+  static const bool is = [] {
+    tcu_device_info_t info = TCU_DEVICE_INFO_INIT;
+    OK(tcu_device_info(&info, "cuda", 0));
+    return std::string(info.name).find("mulat") != std::string::npos;
+  }();
+  return is;
 }
-// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 15); with fewer, on fewer kernels (problems.h).
+// TCU_TEST_SCALE: how many problems, in per cent of the standard number (the emulated library has 15).
 inline int usual_scale() { return emulated() ? 15 : 100; }
 inline int test_scale() {
   const char *scale = std::getenv("TCU_TEST_SCALE");

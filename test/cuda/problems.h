@@ -122,8 +122,8 @@ void on_every_kernel(const char *family, Tensor &out, const std::vector<double> 
     const bool on_tensor_cores = names[k].find(".tcu.") != std::string::npos && runs[k] > 0;
     if ((sliding || (api::emulated() && general)) && runs[0] % 4 != 1) continue;
     if (api::emulated() && on_tensor_cores && runs[0] % 12 != 1) continue;
-    // What has had several of a test's problems takes one in three, where functions are long to compile or few problems are asked for.
-    if ((api::emulated() || api::test_scale() < api::usual_scale()) && k > 0 && runs[k] > 3 && names[k] != subject && !has_turn(runs[0], k)) continue;
+    // What has had several of a test's problems takes one in three.
+    if (api::emulated() && k > 0 && runs[k] > 3 && names[k] != subject && !has_turn(runs[0], k)) continue;
     INFO(names[k] << " " << text << " out " << out.text());
     out.upload();
     options.kernel = names[k].empty() ? nullptr : names[k].c_str();
