@@ -36,6 +36,7 @@ void *address(int operand, int64_t bytes) { return reinterpret_cast<void *>((int
 
 std::optional<tcu::Problem> problem_of(const bench::Case &c) {
   const bench::Expression e = bench::parse_expression(c.expr, c.family != "broadcast");
+  if (e.tapes.size() > 1) return std::nullopt;  // several results
   const tcu::DType in = tcu::DType(bench::dtype_of(c.dtype));
   std::vector<tcu::TensorView> inputs;
   for (size_t i = 0; i < c.inputs.size(); ++i) {

@@ -19,6 +19,7 @@
 #include "kernels/broadcast_sliding.cuh"
 #include "kernels/broadcast_tape.cuh"
 #include "kernels/broadcast_transpose.cuh"
+#include "kernels/reduce_abreast.cuh"
 #include "kernels/reduce_channels.cuh"
 #include "kernels/reduce_contiguous.cuh"
 #include "kernels/reduce_general.cuh"
@@ -260,6 +261,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceTcuStaged>("reduce.tcu.staged", Family::reduce),
     row<rows::ReduceTcuSegmented>("reduce.tcu.segmented", Family::reduce),
     row<rows::ReduceTcuStrided>("reduce.tcu.strided", Family::reduce),
+    row<rows::ReduceAbreast>("reduce.abreast", Family::reduce),
     row<rows::ReduceTiles>("reduce.tiles", Family::reduce),
     row<rows::ReducePeriods>("reduce.periods", Family::reduce),
     row<rows::ReduceSmall>("reduce.small", Family::reduce),

@@ -111,20 +111,24 @@ TEST_CASE("cuda: more than 2^31 elements", "[.][large]") {
     REQUIRE(tcu_copy(context(), totals.data(), memory[1], totals.size() * 8, nullptr) == TCU_OK);
     CHECK(totals == std::vector<int64_t>(5, 2 * pairs[2]));
   }
-  const int64_t columns[] = {5, 17, n / 85}, no_columns[] = {5, 1, n / 85}, none[] = {1, 1, 1};  // short columns between each other
-  const tcu_tensor_t matrices{memory[0], columns, nullptr, TCU_INT8, 3}, of_columns{memory[1], no_columns, nullptr, TCU_INT64, 3};
+  const int64_t none[] = {1, 1, 1};
   const tcu_tensor_t all{memory[2], none, nullptr, TCU_INT64, 3};
   const int32_t down[] = {1}, everything[] = {0, 1, 2};
-  for (const char *k : {"", "reduce.periods"}) {
-    INFO(k);
-    options.kernel = *k ? k : nullptr;
-    REQUIRE(tcu_reduce(context(), &of_columns, TCU_REDUCE_SUM, nullptr, 1, &matrices, 1, down, &options) == TCU_OK);
-    options.kernel = nullptr;
-    for (const auto &[op, expected] : {std::pair{TCU_REDUCE_MIN, int64_t(17)}, {TCU_REDUCE_MAX, int64_t(17)}}) {
-      REQUIRE(tcu_reduce(context(), &all, op, nullptr, 1, &of_columns, 3, everything, &options) == TCU_OK);
-      int64_t total = 0;
-      REQUIRE(tcu_copy(context(), &total, memory[2], sizeof total, nullptr) == TCU_OK);
-      CHECK(total == expected);
+  for (const auto &[kernel, columns] : {std::pair{"reduce.periods", Sizes{5, 17, n / 85}},       // short columns between each other
+                                        std::pair{"reduce.abreast", Sizes{n / 3 | 1, 3, 1}}}) {  // a long row each
+    const Sizes no_columns{columns[0], 1, columns[2]};
+    const tcu_tensor_t matrices{memory[0], columns.data(), nullptr, TCU_INT8, 3}, of_columns{memory[1], no_columns.data(), nullptr, TCU_INT64, 3};
+    for (const char *k : {"", kernel}) {
+      INFO(k << " in place of " << kernel);
+      options.kernel = *k ? k : nullptr;
+      REQUIRE(tcu_reduce(context(), &of_columns, TCU_REDUCE_SUM, nullptr, 1, &matrices, 1, down, &options) == TCU_OK);
+      options.kernel = nullptr;
+      for (const tcu_reduce_op_t op : {TCU_REDUCE_MIN, TCU_REDUCE_MAX}) {
+        REQUIRE(tcu_reduce(context(), &all, op, nullptr, 1, &of_columns, 3, everything, &options) == TCU_OK);
+        int64_t total = 0;
+        REQUIRE(tcu_copy(context(), &total, memory[2], sizeof total, nullptr) == TCU_OK);
+        CHECK(total == columns[1]);
+      }
     }
   }
   for (const auto &k : kernels("scan")) {

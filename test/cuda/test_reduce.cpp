@@ -27,7 +27,7 @@ bool is_bool(const Case &c) { return c.in == TCU_BOOL; }
 
 // order: of the input's modes in memory. scaled_per_cent: of sums those with alpha, most of them with beta.
 void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<int32_t> &dims, bool plain, std::vector<int> &runs,
-              Order order = Order::first, int scaled_per_cent = 25) {
+              Order order = Order::first, int scaled_per_cent = 25, const std::string &subject = "") {
   const Sizes kept = kept_of(extents, dims);
   const bool is_empty = std::any_of(dims.begin(), dims.end(), [&](int32_t d) { return extents[size_t(d)] == 0; });
   if (is_empty && c.op != TCU_REDUCE_SUM) return;
@@ -54,7 +54,7 @@ void run_case(Rng &rng, const Case &c, const Sizes &extents, const std::vector<i
   for (int32_t d : dims) text += " " + std::to_string(d);
   on_every_kernel("reduce", out, expected, options, runs, text, [&](const tcu_options_t &with) {
     return tcu_reduce(context(), &o, c.op, nullptr, 1, &x, int32_t(dims.size()), dims.data(), &with);
-  });
+  }, 0, {}, subject);
 }
 
 }  // namespace
@@ -410,6 +410,24 @@ TEST_CASE("cuda: reductions of products of rows that begin anywhere", "[cuda][re
                         });
       }
   tcu_expr_destroy(expr);
+}
+
+// reduce.abreast: rows read whole and in the last round's part, two, three and four at once; ends of the tensor, and of rows within it; one reduced mode
+// and several, and warps whose outputs follow each other, all of them or not.
+TEST_CASE("cuda: reductions of few rows that begin anywhere, on every kernel", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(76);
+  std::vector<int> runs;
+  const auto all = [&](const Case &c) {
+    for (const int64_t rows : {2, 3, 4, 5, 7, 8}) run_case(rng, c, {133, rows, 3}, {1}, true, runs, Order::first, 25, "reduce.abreast");
+    run_case(rng, c, {1045, 3}, {1}, true, runs, Order::first, 25, "reduce.abreast");
+    run_case(rng, c, {77, 3, 4, 2}, {1, 3}, true, runs, Order::first, 25, "reduce.abreast");
+    for (const int64_t rows : {3, 9}) run_case(rng, c, {67, rows, 5}, {1}, false, runs, Order::first, 25, "reduce.abreast");
+    run_case(rng, c, {67, 5, 9}, {1}, true, runs, Order::reversed, 25, "reduce.abreast");
+  };
+  for (const int c : {1, 5, 7, 10}) all(cases[c]);  // float16, bytes, least halves and positions: also where the others are chosen at random
+  for_cases(rng, cases, all);
+  report_of("reduce", runs, {"reduce.abreast"});
 }
 
 // reduce.turned: tiles with ends along both modes, rows that are whole vectors and that are none, both modes reduced, one, or a third; in parts, and

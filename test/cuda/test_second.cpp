@@ -103,6 +103,7 @@ TEST_CASE("cuda: second results on every kernel", "[cuda][reduce]") {
     run_case(rng, cases[i], {115, 1540}, {1}, true, runs);
     for (int64_t n : {1, 3, 8, 48, 64, 256}) run_case(rng, cases[i], {n, 37}, {0}, true, runs);
     run_case(rng, cases[i], {72, 3, 136}, {1}, true, runs, Order::reversed);  // reduce.turned
+    run_case(rng, cases[i], {133, 7, 3}, {1}, true, runs);                    // reduce.abreast
   }
   report("reduce", runs, {"reduce.copied", "reduce.tcu."});
 }

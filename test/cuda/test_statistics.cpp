@@ -99,6 +99,7 @@ TEST_CASE("cuda: random means, variances and logarithms of sums on every kernel"
       for (int i = 0; i < (api::emulated() ? 3 : 1); ++i)
         run_case(rng, c, {bytes / tcu_dtype_bytes(c.in), ((api::emulated() ? 33 << 10 : 33 << 20) / bytes) + 3}, {0}, true, runs);
   run_case(rng, cases[0], {3, 5, 1201}, {1}, true, runs);  // reduce.periods
+  for (const Case &c : {cases[0], cases[3]}) run_case(rng, c, {133, 7, 3}, {1}, true, runs);  // reduce.abreast
   for (const Case &c : {cases[0], cases[1], cases[6]}) run_case(rng, c, {72, 3, 136}, {1}, true, runs, 0, tensors::Order::reversed);  // reduce.turned
   for_cases(rng, cases, [&](const Case &c) { run_case(rng, c, {2, 64, 60}, {1}, true, runs); });
   for (const Case &c : compiled) {

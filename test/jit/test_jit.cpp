@@ -9,6 +9,7 @@
 #include <ctime>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 
@@ -602,6 +603,48 @@ TEST_CASE("jit: reductions in tiles of what lies across, under the row that take
       add(op, d, {63, 3, 127}, {0, 1, 2}, bits);
     }
   CHECK(tasks.size() >= 40);
+  for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
+}
+
+TEST_CASE("rows: reductions of few long rows that begin anywhere") {
+  const auto row = [](DType d, const Sizes &extents, std::optional<DType> out = {}, const Sizes &strides = {}, ReduceOp op = ReduceOp::sum) {
+    Call call;
+    call.tensor(out.value_or(d), kept_of(extents, {1}));
+    return chosen((strides.empty() ? call.tensor(d, extents) : call.tensor(d, extents, strides)).expr({Node::input(0)}).reduce(op, {1}));
+  };
+  for (const int64_t rows : {2, 3, 12, 40}) CHECK(row(DType::f16, {3000001, rows}) == "reduce.abreast");
+  CHECK(row(DType::bf16, {3000001, 12}, {}, {}, ReduceOp::max) == "reduce.abreast");
+  CHECK(row(DType::f16, {3000001, 12}, DType::f32, {}, ReduceOp::var) == "reduce.abreast");
+  CHECK(row(DType::i8, {3000001, 7}, DType::i64) == "reduce.abreast");
+  CHECK(row(DType::i8, {3000000, 7}, DType::i64) == "reduce.strided");        // whole vectors
+  CHECK(row(DType::i8, {12000000, 3}, DType::i64) == "reduce.abreast");       // of which a thread would store many
+  CHECK(row(DType::f16, {4001, 6, 1397}) == "reduce.abreast");
+  CHECK(row(DType::f16, {4000, 6, 1397}, {}, {1, 4001, 24006}) == "reduce.abreast");
+  CHECK(row(DType::f32, {3000001, 30}) == "reduce.abreast");
+  CHECK(row(DType::f32, {3000001, 40}) != "reduce.abreast");                  // many rows
+  CHECK(row(DType::f32, {100001, 8}) != "reduce.abreast");                    // few pieces
+  CHECK(row(DType::f64, {3000001, 3}) == "reduce.abreast");
+  CHECK(row(DType::f64, {3000001, 9}) != "reduce.abreast");
+  CHECK(row(DType::f16, {101, 5, 66444}) != "reduce.abreast");                // short rows
+  CHECK(row(DType::f16, {3000001, 5}, {}, {5, 1}) != "reduce.abreast");  // that lie across
+}
+
+TEST_CASE("jit: reductions of few long rows, under the row that takes them [nvrtc]") {
+  if (skipped()) return;
+  std::vector<Task> tasks;
+  std::set<std::string> sources;
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::var, ReduceOp::argmax, ReduceOp::max})
+    for (const DType d : {DType::f16, DType::f32, DType::i8, DType::f64})
+      for (const int64_t rows : {2, 3, 8}) {
+        if (op == ReduceOp::var && d == DType::i8) continue;  // four of which are no word
+        Call call;
+        call.tensor(is_arg(op) || (op == ReduceOp::sum && d == DType::i8) ? DType::i64 : d, {333, 1, 5}).tensor(d, {333, rows, 5});
+        Problem p = call.expr({Node::input(0)}).reduce(op, {1});
+        p.index_bits = d == DType::f16 ? 64 : 32;
+        for (const Task &t : tasks_of(p))
+          if (t.row == "reduce.abreast" && sources.insert(t.source).second) tasks.push_back(t);
+      }
+  CHECK(tasks.size() == 45);
   for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
 }
 

@@ -497,6 +497,7 @@ struct ReduceTiles : TilesShape {
     const bool position = is_arg(p.op), variance = appends(p) && state_bytes(p) > 8, only = ReduceStrided::only_columns(p);
     const bool pairs = only && position && size == 8 && k % 2 == 0;  // of positions of 16 bytes
     const bool bytes = only && size == 1 && p.n_inputs == 1 && k > kMostChannels && p.reduced() >= 128;
+    if (only && p.reduced() < 64) return false;  // few: of 72 pinned problems of 2 to 48 rows (H200) 70 took 1.15 to 10 times as long
     if (tile_bytes(s) < 4 << 10 || (!pairs && (size == 8 || k * size % 16 == 0))) return false;
     const int64_t least_steps = is_dear(p) ? 512 : variance ? 256 : 150, widest = appends(p) || s.steps >= 512 ? 200 : 340;  // of 16 bits
     const bool alone = p.n_inputs > 1 || (k > kMostChannels && k * s.steps * size > kStagedBytes);  // no other row copies them
