@@ -68,7 +68,7 @@ inline tcu_node_t constant(double value) {
   return n;
 }
 
-// Asked once: on a GPU each tcu_device_info is milliseconds in the driver, one process at a time.
+// Asked once: tcu_device_info goes to the driver, which takes one process at a time (7 s of a case whose functions were in the cache, H200).
 inline bool emulated() {
   static const bool is = [] {
     tcu_device_info_t info = TCU_DEVICE_INFO_INIT;

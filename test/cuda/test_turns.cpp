@@ -99,7 +99,7 @@ TEST_CASE("cuda: every kernel between launches that write what it reads") {
   std::string text;
   for (const auto &[name, times] : runs) text += name + " " + std::to_string(times) + "  ";
   WARN(text);
-  for (const char *name : {"reduce.tiles", "reduce.channels", "reduce.shifted", "reduce.strided", "reduce.contiguous", "reduce.general",
+  for (const char *name : {"reduce.tiles", "reduce.channels", "reduce.shifted", "reduce.abreast", "reduce.strided", "reduce.contiguous", "reduce.general",
                            "broadcast.permute", "broadcast.transpose", "broadcast.general", "broadcast.dense", "broadcast.short",
                            "broadcast.sliding_register", "scan.columns", "scan.tiles", "scan.short", "scan.cluster"})
     CHECK(runs[name] > 0);
