@@ -40,7 +40,7 @@ inline int repeats(int standard) {
   return std::max(1, standard * api::test_scale() / 100);
 }
 // Every case of a large problem runs on a device; on the emulator, where it takes a thousand times as long, some do.
-inline bool is_chosen(Rng &rng) { return !api::emulated() || support::chance(rng, 14); }
+inline bool is_chosen(Rng &rng) { return !api::emulated() || support::chance(rng, 10); }
 // f of the cases, on the emulator of some, which change from one list of shapes to the next.
 template <class Cases, class F>
 void for_cases(Rng &rng, const Cases &cases, F f) {

@@ -103,7 +103,7 @@ TEST_CASE("cuda: sums on tensor cores, of segments of any length", "[cuda][tenso
             runs += sums_are_right(kernel, k, {length, count, gap}, 0, [&](int64_t) { return small(rng, k); });
       }
     });
-  CHECK(runs > 100);
+  CHECK(runs > 80);
 }
 
 TEST_CASE("cuda: the planner takes tiles for segments that begin anywhere", "[cuda][tensor]") {
