@@ -419,11 +419,14 @@ TEST_CASE("cuda: reductions of few rows that begin anywhere, on every kernel", "
   Rng rng(76);
   std::vector<int> runs;
   const auto all = [&](const Case &c) {
-    for (const int64_t rows : {2, 3, 4, 5, 7, 8}) run_case(rng, c, {133, rows, 3}, {1}, true, runs, Order::first, 25, "reduce.abreast");
-    run_case(rng, c, {1045, 3}, {1}, true, runs, Order::first, 25, "reduce.abreast");
-    run_case(rng, c, {77, 3, 4, 2}, {1, 3}, true, runs, Order::first, 25, "reduce.abreast");
-    for (const int64_t rows : {3, 9}) run_case(rng, c, {67, rows, 5}, {1}, false, runs, Order::first, 25, "reduce.abreast");
-    run_case(rng, c, {67, 5, 9}, {1}, true, runs, Order::reversed, 25, "reduce.abreast");
+    const auto run = [&](const Sizes &extents, const std::vector<int32_t> &dims, bool plain = true, Order order = Order::first) {
+      run_case(rng, c, extents, dims, plain, runs, order, 25, "reduce.abreast");
+    };
+    for (const int64_t rows : {2, 3, 4, 5, 7, 8}) run({133, rows, 3}, {1});
+    run({1045, 3}, {1});
+    run({77, 3, 4, 2}, {1, 3});
+    for (const int64_t rows : {3, 9}) run({67, rows, 5}, {1}, false);
+    run({67, 5, 9}, {1}, true, Order::reversed);
   };
   for (const int c : {5, 10}) all(cases[c]);  // bytes, and positions of float16: the others on the emulator by chance
   for_cases(rng, cases, all);
