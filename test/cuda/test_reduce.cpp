@@ -433,6 +433,26 @@ TEST_CASE("cuda: reductions of few rows that begin anywhere, on every kernel", "
   report_of("reduce", runs, {"reduce.abreast"});
 }
 
+// The same with many rows, which threads and parts share: whole rounds and the ends of them, within one reduced mode and from one index of the next on.
+TEST_CASE("cuda: reductions of many rows that begin anywhere in several modes, on every kernel", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(77);
+  std::vector<int> runs;
+  const auto all = [&](const Case &c) {
+    const auto run = [&](const Sizes &extents, const std::vector<int32_t> &dims, bool plain = true, Order order = Order::first) {
+      run_case(rng, c, extents, dims, plain, runs, order, 25, "reduce.abreast");
+    };
+    run({133, 3, 2, 60}, {1, 3});
+    run({37, 5, 2, 33}, {1, 3}, false);
+    run({67, 330}, {1}, false);
+    run({19, 2, 3, 7, 2, 9}, {1, 3, 5}, true, Order::reversed);
+    run({1045, 9, 2, 13}, {1, 3});
+  };
+  for (const int c : {5, 10}) all(cases[c]);
+  for_cases(rng, cases, all);
+  report_of("reduce", runs, {"reduce.abreast"});
+}
+
 // reduce.turned: tiles with ends along both modes, rows that are whole vectors and that are none, both modes reduced, one, or a third; in parts, and
 // with an input that is the same all along the fastest mode.
 TEST_CASE("cuda: reductions of inputs that lie across each other, on every kernel", "[cuda][reduce]") {
