@@ -22,6 +22,7 @@
 #include "kernels/reduce_abreast.cuh"
 #include "kernels/reduce_channels.cuh"
 #include "kernels/reduce_contiguous.cuh"
+#include "kernels/reduce_flat.cuh"
 #include "kernels/reduce_general.cuh"
 #include "kernels/reduce_periods.cuh"
 #include "kernels/reduce_shifted.cuh"
@@ -267,6 +268,7 @@ constexpr Kernel table[] = {
     row<rows::ReduceSmall>("reduce.small", Family::reduce),
     row<rows::ReduceChannels>("reduce.channels", Family::reduce),
     row<rows::ReduceShifted>("reduce.shifted", Family::reduce),
+    row<rows::ReduceFlat>("reduce.flat", Family::reduce),
     row<rows::ReduceSplit>("reduce.split", Family::reduce),
     row<rows::ReduceContiguous>("reduce.contiguous", Family::reduce),
     row<rows::ReduceStrided>("reduce.strided", Family::reduce),

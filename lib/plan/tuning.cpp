@@ -38,6 +38,7 @@ constexpr Tuning table[] = {
     {"reduce.contiguous",   0,    0,     kPlain},  // H200: 0.98 to 1.01 of the time with 16
     {"reduce.strided",      0,    0,     kPlain},  // H200: 0.97 to 1.015 of the time with 16
     {"reduce.abreast",      0,    0,     kPlain},  // untuned
+    {"reduce.flat",         0,    0,     kPlain},  // untuned
     {"reduce.shifted",      0,    0,     4},   // untuned: as reduce.split
     {"reduce.channels",     0,    0,     4},   // untuned: as reduce.split
     {"reduce.tiles",        0,    0,     4},   // untuned: as reduce.split

@@ -121,7 +121,7 @@ void on_every_kernel(const char *family, Tensor &out, const std::vector<double> 
     const bool general = names[k] == "reduce.tiny" || names[k] == "reduce.virtual" || copied;
     const bool on_tensor_cores = names[k].find(".tcu.") != std::string::npos && runs[k] > 0;
     if ((sliding || (api::emulated() && general)) && runs[0] % 4 != 1) continue;
-    if (api::emulated() && on_tensor_cores && runs[0] % 12 != 1) continue;
+    if (api::emulated() && on_tensor_cores && (runs[0] % 12 != 1 || expected.size() > 8000)) continue;  // scans of more took 5 to 10 s each
     // What has had several of a test's problems takes one in three.
     if (api::emulated() && k > 0 && runs[k] > 3 && names[k] != subject && !has_turn(runs[0], k)) continue;
     INFO(names[k] << " " << text << " out " << out.text());

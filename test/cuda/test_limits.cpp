@@ -131,6 +131,15 @@ TEST_CASE("cuda: more than 2^31 elements", "[.][large]") {
       }
     }
   }
+  const int64_t fives[] = {5, n / 5}, five_weights[] = {5, 1}, nothing[] = {1, 1};
+  const tcu_tensor_t factors{memory[0], fives, nullptr, TCU_INT8, 2}, weights{memory[0], five_weights, nullptr, TCU_INT8, 2};
+  const tcu_tensor_t of_factors{memory[2], nothing, nullptr, TCU_INT64, 2}, products[] = {factors, weights};
+  const api::Expr product({api::input(0), api::input(1), api::op(TCU_OP_MUL)});
+  options.kernel = "reduce.flat";
+  REQUIRE(tcu_reduce(context(), &of_factors, TCU_REDUCE_SUM, product.handle, 2, products, 2, everything, &options) == TCU_OK);
+  int64_t of_all = 0;
+  REQUIRE(tcu_copy(context(), &of_all, memory[2], sizeof of_all, nullptr) == TCU_OK);
+  CHECK(of_all == fives[0] * fives[1]);
   for (const auto &k : kernels("scan")) {
     if (k == "scan.general" || k == "scan.lines") continue;  // one warp for all of it
     INFO(k);

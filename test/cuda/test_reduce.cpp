@@ -70,7 +70,7 @@ TEST_CASE("cuda: random reductions on every kernel", "[cuda][reduce]") {
       if (support::chance(rng, 50)) dims.push_back(int32_t(m));
     run_case(rng, support::one_of(rng, cases), extents, dims, support::chance(rng, 50), runs);
   }
-  report("reduce", runs, {"reduce.copied", "reduce.turned", "reduce.split", "reduce.channels", "reduce.periods", "reduce.shifted", "reduce.tcu."});  // of which those below are asked
+  report("reduce", runs, {"reduce.copied", "reduce.turned", "reduce.split", "reduce.channels", "reduce.periods", "reduce.shifted", "reduce.flat", "reduce.tcu."});  // of which those below are asked
 }
 
 TEST_CASE("cuda: reductions whose results lie in another order, on every kernel", "[cuda][reduce]") {
@@ -410,6 +410,48 @@ TEST_CASE("cuda: reductions of products of rows that begin anywhere", "[cuda][re
                         });
       }
   tcu_expr_destroy(expr);
+}
+
+// reduce.flat: factors that come again every so many elements, or stay for as many, of rows shorter than a vector and longer; outputs whose first
+// element begins anywhere, and such as have no whole vector; in parts and not.
+TEST_CASE("cuda: reductions of products with factors that come again, on every kernel", "[cuda][reduce]") {
+  NEEDS_CUDA();
+  Rng rng(78);
+  const api::Expr expr({api::input(0), api::input(1), api::op(TCU_OP_MUL)});
+  const struct {
+    tcu_reduce_op_t op;
+    oracle::Fold fold;
+    int32_t first, second, out;
+    double relative = 0;
+  } kinds[] = {{TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT32, TCU_FLOAT32, TCU_FLOAT32}, {TCU_REDUCE_MAX, oracle::Fold::max, TCU_FLOAT16, TCU_FLOAT16, TCU_FLOAT16},
+               {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT16, TCU_FLOAT32, TCU_FLOAT32}, {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_INT8, TCU_INT8, TCU_INT64},
+               {TCU_REDUCE_SUM, oracle::Fold::sum, TCU_FLOAT64, TCU_FLOAT64, TCU_FLOAT64}, {TCU_REDUCE_VAR, oracle::Fold::var, TCU_FLOAT32, TCU_FLOAT32, TCU_FLOAT32, 5e-5}};
+  const struct {
+    Sizes extents, second;
+    std::vector<int32_t> dims;
+  } shapes[] = {{{5, 3000}, {5, 1}, {0, 1}},         {{5, 3001}, {1, 3001}, {0, 1}},          {{3, 7, 130, 2}, {1, 7, 1, 2}, {0, 1, 2}},
+                {{109, 40, 3}, {109, 1, 1}, {0, 1}}, {{37, 5, 11}, {37, 1, 11}, {0, 1}},       {{2, 2, 9}, {2, 1, 9}, {0, 1}},
+                {{2, 3, 2, 2, 1201}, {1, 3, 1, 2, 1}, {0, 1, 2, 3, 4}}, {{33, 6, 5, 2}, {33, 1, 5, 1}, {0, 1, 2}}};
+  std::vector<int> runs;
+  for (const auto &shape : shapes)
+    for (size_t kind = 0; kind < std::size(kinds); ++kind) {
+      const auto &c = kinds[kind];
+      if (api::emulated() && kind > 1 && !support::chance(rng, 40)) continue;
+      const bool swapped = support::chance(rng, 30);
+      Tensor a(rng, c.first, shape.extents, false, true), b(rng, c.second, shape.second, false, true);
+      Tensor out(rng, c.out, kept_of(shape.extents, shape.dims), false, true);
+      for (Tensor *t : {&a, &b}) t->fill([&] { return double(support::pick(rng, -4, 4)); });
+      out.fill([] { return 1.0; });
+      const tcu_tensor_t o = out.view(), x[] = {swapped ? b.view() : a.view(), swapped ? a.view() : b.view()};
+      const auto product = [](const std::vector<double> &v) { return v[0] * v[1]; };
+      const auto expected = c.op == TCU_REDUCE_VAR ? oracle::statistics(c.fold, {a.values(), b.values()}, shape.dims, 1, product)
+                                                   : oracle::reduce(c.fold, {a.values(), b.values()}, shape.dims, product);
+      on_every_kernel("reduce", out, expected, TCU_OPTIONS_INIT, runs, b.text(),
+                      [&](const tcu_options_t &with) {
+                        return tcu_reduce(context(), &o, c.op, expr.handle, 2, x, int32_t(shape.dims.size()), shape.dims.data(), &with);
+                      }, c.relative, {}, "reduce.flat");
+    }
+  report_of("reduce", runs, {"reduce.flat"});
 }
 
 // reduce.abreast: rows read whole and in the last round's part, two, three and four at once; ends of the tensor, and of rows within it; one reduced mode

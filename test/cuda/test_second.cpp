@@ -105,7 +105,7 @@ TEST_CASE("cuda: second results on every kernel", "[cuda][reduce]") {
     run_case(rng, cases[i], {72, 3, 136}, {1}, true, runs, Order::reversed);  // reduce.turned
     run_case(rng, cases[i], {133, 7, 3}, {1}, true, runs);                    // reduce.abreast
   }
-  report("reduce", runs, {"reduce.copied", "reduce.tcu."});
+  report("reduce", runs, {"reduce.copied", "reduce.flat", "reduce.tcu."});  // flat: of several inputs
 }
 
 TEST_CASE("cuda: two, three and four results of maps on every kernel", "[cuda][broadcast]") {

@@ -109,7 +109,7 @@ TEST_CASE("cuda: random means, variances and logarithms of sums on every kernel"
   }
   for (const auto &list : {std::span<const Case>(cases), std::span<const Case>(compiled)})  // rows that are no whole vectors
     for_cases(rng, list, [&](const Case &c) { run_case(rng, c, {115, 1540}, {1}, true, runs); });
-  report("reduce", runs, {"reduce.copied", "reduce.tcu."});
+  report("reduce", runs, {"reduce.copied", "reduce.flat", "reduce.tcu."});  // flat: of several inputs
 }
 
 TEST_CASE("cuda: statistics of columns whose first row begins anywhere, on every kernel", "[cuda][reduce]") {

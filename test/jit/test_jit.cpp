@@ -629,6 +629,25 @@ TEST_CASE("rows: reductions of few long rows that begin anywhere") {
   CHECK(row(DType::f16, {3000001, 5}, {}, {5, 1}) != "reduce.abreast");  // that lie across
 }
 
+TEST_CASE("rows: reductions of products with factors that come again") {
+  const auto row = [](DType d, const Sizes &extents, const Sizes &second, const std::vector<int32_t> &dims, ReduceOp op = ReduceOp::sum) {
+    Call call;
+    call.tensor(is_arg(op) ? DType::i64 : d, kept_of(extents, dims)).tensor(d, extents).tensor(d, second);
+    return chosen(call.expr({Node::input(0), Node::input(1), Node::op(Op::mul)}).reduce(op, dims));
+  };
+  for (const DType d : {DType::f16, DType::f32, DType::f64}) {
+    CHECK(row(d, {5, 1000000}, {5, 1}, {0, 1}) == "reduce.flat");
+    CHECK(row(d, {109, 40000}, {109, 1}, {0, 1}) == "reduce.flat");
+    CHECK(row(d, {5, 1000000}, {1, 1000000}, {0, 1}) == "reduce.flat");
+    CHECK(row(d, {3, 40, 400, 600}, {3, 1, 400, 600}, {0, 1, 2}) == "reduce.flat");
+    CHECK(row(d, {64, 40000}, {64, 1}, {0, 1}) == "reduce.split");         // whole vectors
+    CHECK(row(d, {100001, 30}, {100001, 1}, {0, 1}) == "reduce.split");    // few ends of rows
+    CHECK(row(d, {5, 1000}, {5, 1}, {0, 1}) != "reduce.flat");             // little
+    CHECK(row(d, {5, 1000000}, {5, 1000000}, {0, 1}) == "reduce.split");   // one mode
+    CHECK(row(d, {5, 1000000}, {5, 1}, {0, 1}, ReduceOp::argmax) != "reduce.flat");
+  }
+}
+
 TEST_CASE("rows: reductions of rows that begin anywhere over several modes") {
   const auto row = [](DType d, const Sizes &extents, ReduceOp op = ReduceOp::sum, const Sizes &strides = {}) {
     Call call;
@@ -664,6 +683,26 @@ TEST_CASE("jit: reductions of few long rows, under the row that takes them [nvrt
           if (t.row == "reduce.abreast" && sources.insert(t.source).second) tasks.push_back(t);
       }
   CHECK(tasks.size() == 52);
+  for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
+}
+
+TEST_CASE("jit: reductions of products with factors that come again, under the row that takes them [nvrtc]") {
+  if (skipped()) return;
+  std::vector<Task> tasks;
+  std::set<std::string> sources;
+  for (const ReduceOp op : {ReduceOp::sum, ReduceOp::var, ReduceOp::max})
+    for (const DType d : {DType::f16, DType::f32, DType::f64})
+      for (const bool first : {true, false}) {
+        if (op == ReduceOp::max && first) continue;
+        const Sizes whole = {5, 7, 3}, weights = {5, 1, 3};
+        Call call;
+        call.tensor(d, {1, 1, 3}).tensor(d, first ? whole : weights).tensor(d, first ? weights : whole);
+        Problem p = call.expr({Node::input(0), Node::input(1), Node::op(Op::mul)}).reduce(op, {0, 1});
+        p.index_bits = d == DType::f16 ? 64 : 32;
+        for (const Task &t : tasks_of(p))
+          if (t.row == "reduce.flat" && sources.insert(t.source).second) tasks.push_back(t);
+      }
+  CHECK(tasks.size() == 15);
   for (const std::string &failure : compile_all(tasks)) FAIL_CHECK(failure);
 }
 

@@ -17,9 +17,11 @@ struct Types {
   static constexpr int size = sizeof...(T);
 };
 
-template <class T> struct first_type;
-template <class T, class... R> struct first_type<Types<T, R...>> { using type = T; };
-template <class Inputs> using first_of = typename first_type<Inputs>::type;
+template <int I, class T> struct nth_type;
+template <int I, class T, class... R> struct nth_type<I, Types<T, R...>> : nth_type<I - 1, Types<R...>> {};
+template <class T, class... R> struct nth_type<0, Types<T, R...>> { using type = T; };
+template <int I, class Inputs> using nth_of = typename nth_type<I, Inputs>::type;
+template <class Inputs> using first_of = nth_of<0, Inputs>;
 
 template <class T> struct largest_of;
 template <> struct largest_of<Types<>> { static constexpr int bytes = 1; };
