@@ -131,9 +131,9 @@ TEST_CASE("cuda: more than 2^31 elements", "[.][large]") {
       }
     }
   }
-  const int64_t fives[] = {5, n / 5}, five_weights[] = {5, 1}, nothing[] = {1, 1};
+  const int64_t fives[] = {5, n / 5}, five_weights[] = {5, 1}, number[] = {1, 1};
   const tcu_tensor_t factors{memory[0], fives, nullptr, TCU_INT8, 2}, weights{memory[0], five_weights, nullptr, TCU_INT8, 2};
-  const tcu_tensor_t of_factors{memory[2], nothing, nullptr, TCU_INT64, 2}, products[] = {factors, weights};
+  const tcu_tensor_t of_factors{memory[2], number, nullptr, TCU_INT64, 2}, products[] = {factors, weights};
   const api::Expr product({api::input(0), api::input(1), api::op(TCU_OP_MUL)});
   options.kernel = "reduce.flat";
   REQUIRE(tcu_reduce(context(), &of_factors, TCU_REDUCE_SUM, product.handle, 2, products, 2, everything, &options) == TCU_OK);
